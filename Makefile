@@ -9,9 +9,9 @@ SHELL := /bin/bash
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := bin/golangci-lint-$(GOLANGCI_VERSION)
 
-# A package's tests take seconds; one that hangs ends with its stacks printed,
+# A package's tests take a few minutes at most; one that hangs ends with its stacks printed,
 # well before the machine that runs it gives up.
-TEST_TIMEOUT := 5m
+TEST_TIMEOUT := 10m
 
 .PHONY: help
 help: ## list the commands
