@@ -1,0 +1,183 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// rush is the clicks of many buyers on item 1001 and around it: each of them
+// once with a key of its own, then again with that key or another one, on wrong
+// items, on a sale that has not begun; and some who are blocked.
+type rush struct {
+	clicks []click
+	kinds  []string
+}
+
+const rushUsers, rushRequests, rushBlocked = 5000, 20_000, 50
+
+func newRush(seed uint64) *rush {
+	r := &rush{}
+	chance := rand.New(rand.NewPCG(seed, 0))
+	add := func(kind string, c click) {
+		r.clicks = append(r.clicks, c)
+		r.kinds = append(r.kinds, kind)
+	}
+	for u := range rushUsers {
+		user := fmt.Sprintf("u%d", u)
+		add("first", click{item: "1001", user: user, key: user + "-a"})
+	}
+	for len(r.clicks) < rushRequests {
+		user := fmt.Sprintf("u%d", chance.IntN(rushUsers))
+		switch chance.IntN(8) {
+		case 0, 1, 2:
+			add("repeat", click{item: "1001", user: user, key: user + "-a", repeat: true})
+		case 3, 4:
+			add("other key", click{item: "1001", user: user, key: user + "-b"})
+		case 5:
+			add("wrong item", click{item: "4711", user: user, key: user + "-c"})
+		case 6:
+			add("early", click{item: "1003", user: user, key: user + "-d"})
+		case 7:
+			blocked := fmt.Sprintf("blocked%d", chance.IntN(rushBlocked))
+			add("blocked", click{item: "1001", user: blocked, key: fmt.Sprint(len(r.clicks))})
+		}
+	}
+	chance.Shuffle(len(r.clicks), func(i, j int) {
+		r.clicks[i], r.clicks[j] = r.clicks[j], r.clicks[i]
+		r.kinds[i], r.kinds[j] = r.kinds[j], r.kinds[i]
+	})
+	return r
+}
+
+// rushFlags are the zero-setup defaults with the user limit raised.
+func rushFlags() map[string]string {
+	blocked := make([]string, rushBlocked)
+	for i := range blocked {
+		blocked[i] = fmt.Sprintf("blocked%d", i)
+	}
+	flags := map[string]string{"blacklist.users": strings.Join(blocked, ",")}
+	for path, value := range generous {
+		flags[path] = value
+	}
+	return flags
+}
+
+// rightAnswers are the codes that each kind of request may be told; "" is an
+// order. limited and overloaded say "ask again", so everyone may hear them.
+var rightAnswers = map[string][]string{
+	"first":      {"", "sold_out", "duplicate", "limited", "overloaded"},
+	"repeat":     {"", "sold_out", "duplicate", "limited", "overloaded", "unknown_outcome"},
+	"other key":  {"", "sold_out", "duplicate", "limited", "overloaded"},
+	"wrong item": {"no_such_item"},
+	"early":      {"not_started"},
+	"blocked":    {"blacklisted", "sold_out"}, // the mark is read first
+}
+
+func (r *rush) check(t *testing.T, answers []answer) {
+	t.Helper()
+	for i, a := range answers {
+		code := a.Code
+		if a.status == 201 {
+			code = ""
+		}
+		ok := false
+		for _, right := range rightAnswers[r.kinds[i]] {
+			ok = ok || code == right
+		}
+		if !ok {
+			t.Errorf("%s %+v: told %s", r.kinds[i], r.clicks[i], a.String())
+		}
+		if a.status == 201 && (a.User != r.clicks[i].user || a.BizID != r.clicks[i].key) {
+			t.Errorf("%+v: told of another order: %s", r.clicks[i], a.String())
+		}
+	}
+}
+
+// each201HasItsRow looks every order up that a client was told of.
+func each201HasItsRow(t *testing.T, s *shop, answers []answer) {
+	t.Helper()
+	for id, a := range orderIDs(answers) {
+		o, err := s.backend.Find(t.Context(), a.User, a.BizID)
+		if err != nil || o.OrderID != id || !o.State.Active() {
+			t.Errorf("order %s was told to %s, SQL says %+v, %v", id, a.User, o, err)
+		}
+	}
+}
+
+func TestRushSellsExactlyAHundred(t *testing.T) {
+	s := openShop(t, shopOptions{flags: rushFlags(), demo: true})
+	r := newRush(1)
+	answers := s.crowd(128, r.clicks)
+	r.check(t, answers)
+	if n := len(orderIDs(answers)); n != 100 || s.left("1001") != 0 {
+		t.Fatalf("%d orders told, %d units left; want 100 and 0", n, s.left("1001"))
+	}
+	each201HasItsRow(t, s, answers)
+	// A winner who asks again is told the order, long after the last unit went.
+	for id, a := range orderIDs(answers) {
+		again := s.buy(click{item: "1001", user: a.User, key: a.BizID, repeat: true})
+		if again.status != 201 || again.OrderID != id {
+			t.Errorf("%s asks again for order %s: %s", a.User, id, again.String())
+		}
+	}
+	s.settled()
+}
+
+// Whatever is told while epochs come and go, nobody hears of them.
+func TestReseedEveryFiftyMilliseconds(t *testing.T) {
+	s := openShop(t, shopOptions{flags: rushFlags(), demo: true})
+	done, stopped := make(chan struct{}), make(chan int)
+	go func() {
+		reseeds := 0
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				stopped <- reseeds
+				return
+			case <-tick.C:
+			}
+			epoch, err := s.backend.Seeder.Reseed(t.Context(), "1001", "test")
+			if err != nil {
+				t.Errorf("reseed: %v", err)
+			}
+			if epoch != 0 {
+				reseeds++
+			}
+		}
+	}()
+	r := newRush(2)
+	answers := s.crowd(128, r.clicks)
+	close(done)
+	if n := <-stopped; n == 0 {
+		t.Fatal("no reseed happened, so nothing was tested")
+	}
+	r.check(t, answers)
+	// Who was told to ask again does so, until nothing is left.
+	s.eventually("everything is sold", func() bool {
+		answers = append(answers, s.crowd(32, freshClicks("1001", "late", 50))...)
+		return s.left("1001") == 0
+	})
+	if n := len(orderIDs(answers)); n != 100 {
+		t.Fatalf("%d orders told, want 100", n)
+	}
+	each201HasItsRow(t, s, answers)
+	s.settled()
+}
+
+var freshUsers atomic.Int64
+
+// freshClicks are first tries of users that nobody has seen.
+func freshClicks(item, prefix string, n int) []click {
+	clicks := make([]click, n)
+	for i := range clicks {
+		user := fmt.Sprintf("%s%d", prefix, freshUsers.Add(1))
+		clicks[i] = click{item: item, user: user, key: user}
+	}
+	return clicks
+}
