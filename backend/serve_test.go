@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -101,7 +102,7 @@ func TestBackendServesWhoReadsItsKey(t *testing.T) {
 	if again := client(t, &l.Config).place("1", "u"); again != o {
 		t.Errorf("after a restart the key says %+v, want %+v", again, o)
 	}
-	resp, err := http.Get(s.metrics) //nolint:noctx // the test has its own end
+	resp, err := http.Get(s.metrics)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,14 +172,14 @@ func TestKeyMadeAnew(t *testing.T) {
 	if err := makeKey(file); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := os.ReadFile(file); err != nil || string(again) != string(first) {
+	if again, err := os.ReadFile(file); err != nil || !bytes.Equal(again, first) {
 		t.Errorf("the key changed: %v", err)
 	}
 	other := filepath.Join(t.TempDir(), "ticket.key")
 	if err := makeKey(other); err != nil {
 		t.Fatal(err)
 	}
-	if second, err := os.ReadFile(other); err != nil || string(second) == string(first) {
+	if second, err := os.ReadFile(other); err != nil || bytes.Equal(second, first) {
 		t.Errorf("two folders have one key: %v", err)
 	}
 }

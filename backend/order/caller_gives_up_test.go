@@ -96,24 +96,33 @@ func TestTooManyPurchasesOfOneItem(t *testing.T) {
 		create(t, s, "2", 10, 1)
 		g := openGated(t, s, func(o *order.Options) { o.ItemConcurrency = 3 })
 		var within []<-chan outcome
-		for _, user := range []string{"a", "b", "c"} { // one in its transaction, two in the lane
-			within = append(within, g.start(t.Context(), buy("1", user, "k", 1)))
+		start := func(item, user string) {
+			within = append(within, g.start(t.Context(), buy(item, user, "k", 1)))
 			synctest.Wait()
 		}
-		if _, err := g.Place(t.Context(), buy("1", "d", "k", 1)); !errors.Is(err, api.ErrFailed) {
-			t.Errorf("the fourth of three was told %v, want not done", err)
-		}
-		other := g.start(t.Context(), buy("2", "d", "of 2", 1))
-		close(g.gate)
-		for _, c := range append(within, other) {
-			if got := <-c; got.err != nil {
-				t.Errorf("one within the cap, or of another item, was told %v", got.err)
+		tooMany := func(user string) {
+			t.Helper()
+			if _, err := g.Place(t.Context(), buy("1", user, "k", 1)); !errors.Is(err, api.ErrFailed) {
+				t.Errorf("%s, one too many, was told %v, want not done", user, err)
 			}
 		}
-		synctest.Wait()
-		if _, err := g.Place(t.Context(), buy("1", "d", "k", 1)); err != nil {
-			t.Errorf("when the others are done: %v", err)
+		start("1", "a") // in its transaction
+		start("1", "b") // in the lane
+		start("1", "c")
+		tooMany("d")
+		start("2", "e")
+		g.gate <- struct{}{} // of either item
+		g.gate <- struct{}{}
+		synctest.Wait() // two are in their transaction, and one may follow
+		start("1", "f")
+		tooMany("g")
+		close(g.gate)
+		for i, c := range within {
+			if got := <-c; got.err != nil {
+				t.Errorf("number %d of those within the cap was told %v", i, got.err)
+			}
 		}
+		clean(t, s)
 	})
 }
 
@@ -122,7 +131,7 @@ func TestPlacingAfterTheEnd(t *testing.T) {
 	create(t, s, "1", 100, 1)
 	sh := open(t, s, nil)
 	var wg sync.WaitGroup
-	wg.Go(func() { together(t.Context(), sh.Placer, users("1", 50, 1)) })
+	wg.Go(func() { together(t.Context(), sh.Placer, users(50)) })
 	sh.Close() // beside calls that come and go
 	if _, err := sh.Place(t.Context(), buy("1", "late", "k", 1)); !errors.Is(err, api.ErrFailed) {
 		t.Errorf("after Close: %v, want not done", err)

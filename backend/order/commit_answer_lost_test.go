@@ -104,7 +104,7 @@ func TestLookUpsOfAGroupAddUp(t *testing.T) {
 			return ctx.Err()
 		}
 	}
-	grouped(t, hanging, users("1", 50, 1), func(t *testing.T, _ *shop, _ []api.Order, errs []error) {
+	grouped(t, hanging, users(50), func(t *testing.T, _ *shop, _ []api.Order, errs []error) {
 		for i, err := range errs {
 			if !errors.Is(err, api.ErrUnknown) {
 				t.Fatalf("member %d was told %v, want unknown", i, err)

@@ -125,10 +125,11 @@ func left(t *testing.T, s *store.Store, item string) int64 {
 	return v.Num
 }
 
-func users(item string, n int, qty int64) []order.Purchase {
+// users are n buyers who each want one unit of item 1.
+func users(n int) []order.Purchase {
 	ps := make([]order.Purchase, n)
 	for i := range ps {
-		ps[i] = buy(item, fmt.Sprintf("u%d", i), "k", qty)
+		ps[i] = buy("1", fmt.Sprint("u", i), "k", 1)
 	}
 	return ps
 }

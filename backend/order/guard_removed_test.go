@@ -19,7 +19,7 @@ func TestControlWithoutTheGuardOnUnits(t *testing.T) {
 	s := storetest.OpenFile(t, file, nil)
 	create(t, s, "1", 10, 1)
 	storetest.Exec(t, file, "CREATE TRIGGER no_guard AFTER UPDATE OF num ON sales BEGIN UPDATE sales SET num = OLD.num WHERE item = NEW.item; END")
-	if sold := rush(t, s, users("1", 200, 1)); sold <= 10 {
+	if sold := rush(t, s, users(200)); sold <= 10 {
 		t.Errorf("without the guard %d of 10 units were sold: the rush would not have shown an oversell", sold)
 	}
 	names(t, s, "1", "oversell")
@@ -30,8 +30,8 @@ func TestControlWithoutTheQuotaRow(t *testing.T) {
 	s := storetest.OpenFile(t, file, nil)
 	create(t, s, "1", 1000, 1)
 	storetest.Exec(t, file, "CREATE TRIGGER no_quota AFTER INSERT ON user_quota BEGIN DELETE FROM user_quota WHERE item = NEW.item AND user_id = NEW.user_id; END")
-	sold := rush(t, s, users("1", 50, 1))
-	second := users("1", 50, 1)
+	sold := rush(t, s, users(50))
+	second := users(50)
 	for i := range second {
 		second[i].Key.BizID = "again"
 	}

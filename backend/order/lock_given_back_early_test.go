@@ -89,7 +89,7 @@ func TestLastTicketSoldTwice(t *testing.T) {
 	s, other := storetest.OpenFile(t, file, nil), storetest.OpenFile(t, file, nil)
 	create(t, s, "1", 25, 1)
 	a, b := open(t, s, nil), open(t, other, nil)
-	wants := users("1", 100, 1)
+	wants := users(100)
 	for i := range wants { // and each buyer tries with two keys
 		second := wants[i]
 		second.Key.BizID = "other"

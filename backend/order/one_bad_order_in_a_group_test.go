@@ -62,7 +62,7 @@ func TestOneBadOrderInAGroup(t *testing.T) {
 			return nil
 		}
 	}
-	grouped(t, bad, users("1", 20, 1), func(t *testing.T, sh *shop, _ []api.Order, errs []error) {
+	grouped(t, bad, users(20), func(t *testing.T, sh *shop, _ []api.Order, errs []error) {
 		for i, err := range errs {
 			switch {
 			case i == 7 && (!errors.Is(err, api.ErrFailed) || errors.Is(err, api.ErrUnknown)):
@@ -88,7 +88,7 @@ func TestBusyDatabaseTearsTheGroupApart(t *testing.T) {
 			return commit(f)
 		}
 	}
-	grouped(t, prepare, users("1", 20, 1), func(t *testing.T, sh *shop, _ []api.Order, errs []error) {
+	grouped(t, prepare, users(20), func(t *testing.T, sh *shop, _ []api.Order, errs []error) {
 		if err := errors.Join(errs...); err != nil {
 			t.Errorf("after two busy answers: %v", err)
 		}
@@ -105,7 +105,7 @@ func TestDatabaseBusyForEver(t *testing.T) {
 			return order.ErrBusy
 		}
 	}
-	grouped(t, prepare, users("1", 20, 1), func(t *testing.T, sh *shop, _ []api.Order, errs []error) {
+	grouped(t, prepare, users(20), func(t *testing.T, sh *shop, _ []api.Order, errs []error) {
 		for i, err := range errs {
 			if !errors.Is(err, api.ErrFailed) || errors.Is(err, api.ErrUnknown) {
 				t.Fatalf("%d was told %v, want definitely not done", i, err)
@@ -119,7 +119,7 @@ func TestDatabaseBusyForEver(t *testing.T) {
 
 // The largest group fits into the statements that a database takes.
 func TestLargestGroup(t *testing.T) {
-	grouped(t, func(*faulty) {}, users("1", 128, 1), func(t *testing.T, sh *shop, orders []api.Order, errs []error) {
+	grouped(t, func(*faulty) {}, users(128), func(t *testing.T, sh *shop, orders []api.Order, errs []error) {
 		if err := errors.Join(errs...); err != nil {
 			t.Fatal(err)
 		}

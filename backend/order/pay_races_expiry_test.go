@@ -12,7 +12,7 @@ import (
 // that it was too late, and the order and its units say the same.
 func TestPaymentRacesTheExpiry(t *testing.T) {
 	f := openFiltered(t, 100)
-	const n = 60
+	const n = 40
 	orders := make([]api.Order, n)
 	for i := range orders {
 		orders[i] = f.buy(fmt.Sprint("u", i), "k")

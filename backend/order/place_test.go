@@ -25,7 +25,7 @@ func TestHundredUnitsToAThousandBuyers(t *testing.T) {
 	s := storetest.Open(t, nil)
 	create(t, s, "1", 100, 1)
 	sh := open(t, s, nil)
-	_, errs := together(t.Context(), sh.Placer, users("1", 1000, 1))
+	_, errs := together(t.Context(), sh.Placer, users(1000))
 	sold := 0
 	for _, err := range errs {
 		switch {
@@ -56,7 +56,7 @@ func TestExactlyAsManyUnitsAsThereAre(t *testing.T) {
 		wants := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) order.Purchase {
 			user := "u" + rapid.StringMatching("[0-9]{1,2}").Draw(rt, "user")
 			return buy(item, user, item+rapid.StringMatching("[a-z]").Draw(rt, "key"), rapid.Int64Range(1, 5).Draw(rt, "qty"))
-		}), 1, 300).Draw(rt, "wants")
+		}), 1, 100).Draw(rt, "wants")
 		orders, errs := together(context.Background(), sh.Placer, wants)
 
 		sold, held, distinct := int64(0), map[string]int64{}, map[string]bool{}

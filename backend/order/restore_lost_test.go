@@ -81,7 +81,7 @@ func TestFilterHearsBeforeTheCommit(t *testing.T) {
 // Expiring many orders does not wait for a dead filter once for each.
 func TestDeadFilterSlowsTheExpiry(t *testing.T) {
 	f := openFiltered(t, 100)
-	_, errs := together(t.Context(), f.Placer, users("1", 100, 1))
+	_, errs := together(t.Context(), f.Placer, users(100))
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func TestAnotherUsersOrder(t *testing.T) {
 // More than one batch expires in one go, and each order once.
 func TestMoreThanABatchExpires(t *testing.T) {
 	f := openFiltered(t, 300)
-	_, errs := together(t.Context(), f.Placer, users("1", 220, 1))
+	_, errs := together(t.Context(), f.Placer, users(220))
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}

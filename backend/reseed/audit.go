@@ -74,7 +74,7 @@ func (b *Books) CheckFilter(v lua.View) []Finding {
 		return []Finding{{Item: b.Sale.Item, Rule: "I6", Class: "filter_drift", Detail: fmt.Sprintf(format, args...)}}
 	}
 	switch l := (&look{view: v, sale: b.Sale, buyers: b.Buyers}); {
-	case b.Sale.Now >= b.Sale.EndsAt, b.Sale.ReseedUntil >= b.Sale.Now, v.Epoch == 0 && b.Sale.Now < b.Sale.StartsAt:
+	case b.Sale.Now >= b.Sale.EndsAt, b.Sale.ReseedUntil >= b.Sale.Now:
 		return nil
 	case v.Epoch == 0 && b.Sale.Now < b.Sale.StartsAt:
 		return nil // not preheated yet

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,10 +13,17 @@ import (
 
 	"rushgate/backend/api"
 	"rushgate/backend/reseed"
+	"rushgate/backend/store/storetest"
 )
 
 // Each kind of damage is put in past the store and must be found under its name.
 func TestDamageIsNamed(t *testing.T) {
+	w := newWorld(t)
+	w.open("1", 10)
+	names := strings.NewReplacer("{a}", w.buy("1", "a").OrderID, "{cancelled}", w.cancelled("1", "gone"))
+	w.buy("1", "b")
+	w.buy("1", "c")
+	w.agrees("1")
 	for name, c := range map[string]struct {
 		damage string
 		rule   string
@@ -39,14 +47,10 @@ func TestDamageIsNamed(t *testing.T) {
 		"a cancelled order that is active": {"UPDATE orders SET state = 'paid' WHERE id = {cancelled}", "I7", "double_return", "{cancelled}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.open("1", 10)
-			names := strings.NewReplacer("{a}", w.buy("1", "a").OrderID, "{cancelled}", w.cancelled("1", "gone"))
-			w.buy("1", "b")
-			w.buy("1", "c")
-			w.agrees("1")
-			w.damage(names.Replace(c.damage))
-			r, err := reseed.Audit(t.Context(), w.store, nil, "")
+			file := filepath.Join(t.TempDir(), "damaged.db")
+			w.damage("VACUUM INTO '" + file + "'") // a copy
+			storetest.Exec(t, file, names.Replace(c.damage))
+			r, err := reseed.Audit(t.Context(), storetest.OpenFile(t, file, w.clock.Now), nil, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +143,7 @@ func TestAuditOfALiveSystemCriesWolf(t *testing.T) {
 	var traffic sync.WaitGroup
 	for worker := range 4 {
 		traffic.Go(func() {
-			for i := range 12 {
+			for i := range 8 {
 				if err := w.live(fmt.Sprint(worker, "-", i), i%2 == 0); err != nil {
 					t.Error(err)
 				}

@@ -1,6 +1,7 @@
 package reseed_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -165,6 +166,29 @@ func TestSoldOutBehindTheFilter(t *testing.T) {
 	w.sweeps(1) // the sale is not quiet
 	w.reseededFor("1", reseed.SoldOut)
 	w.agrees("1")
+}
+
+// A refusal that no look could answer is not forgotten.
+func TestRefusalForgottenWhileTheFilterIsAway(t *testing.T) {
+	w := newWorld(t)
+	w.open("1", 3)
+	w.place("1", "a", api.PathQueue)
+	f := &brokenFilter{Filter: w.filter, broken: true}
+	s := w.newSeeder(w.store, f)
+	if err := s.Sweep(t.Context()); !errors.Is(err, errBroken) {
+		t.Fatal(err)
+	}
+	s.SoldOutBehindFilter("1")
+	w.wait(interval)
+	if err := s.Sweep(t.Context()); !errors.Is(err, errBroken) {
+		t.Fatal(err)
+	}
+	f.broken = false
+	w.wait(interval)
+	if err := s.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.reseededFor("1", reseed.SoldOut)
 }
 
 // What SQL refused is old news once the filter has nothing left either: units

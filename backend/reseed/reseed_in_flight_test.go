@@ -17,7 +17,7 @@ import (
 func TestTicketsOfTheOldEpoch(t *testing.T) {
 	w := newWorld(t)
 	w.open("1", 10_000)
-	for round := range 8 {
+	for round := range 4 {
 		var wg sync.WaitGroup
 		errs := make([]error, 64)
 		for i := range errs {
@@ -54,7 +54,7 @@ func TestTicketsOfTheOldEpoch(t *testing.T) {
 // and in the end both sides say the same.
 func TestReseedsUnderLoad(t *testing.T) {
 	w := newWorld(t)
-	const units, crowd = 60, 120
+	const units, crowd = 40, 80
 	w.open("1", units)
 	stop := make(chan struct{})
 	var reseeder sync.WaitGroup

@@ -45,8 +45,8 @@ func (w *world) start(s *reseed.Seeder) {
 	w.t.Cleanup(func() { cancel(); wg.Wait() })
 }
 
-// A purchase of the DB path has the filter looked at at once, not at the next
-// round.
+// A purchase of the DB path makes the seeder look at the filter now, and not at
+// the next round.
 func TestLookWaitsForTheNextRound(t *testing.T) {
 	w := newWorld(t)
 	w.open("1", 10)

@@ -21,7 +21,7 @@ func TestTwoSeedersAtOnce(t *testing.T) {
 	for range 3 { // other processes
 		seeders = append(seeders, w.newSeeder(storetest.OpenFile(t, w.file, w.clock.Now), w.filter))
 	}
-	for range 20 {
+	for range 8 {
 		w.filter.Wipe()
 		w.wait(interval)
 		var wg sync.WaitGroup

@@ -75,15 +75,15 @@ func (s *Seeder) look(ctx context.Context, item string, w *watched, soldOut bool
 	if err != nil {
 		return look{}, err
 	}
-	print := footprint{l.sale.Epoch, l.sale.Num, l.sale.LastOrderAt, l.view.Stock, l.view.Version}
-	if l.cause() != noReason || !l.quiet() || w.agreed == print {
+	seen := footprint{l.sale.Epoch, l.sale.Num, l.sale.LastOrderAt, l.view.Stock, l.view.Version}
+	if l.cause() != noReason || !l.quiet() || w.agreed == seen {
 		return l, nil
 	}
 	if err = s.lookAtBuyers(ctx, &l); err != nil {
 		return look{}, err
 	}
 	if l.cause() == noReason && l.quiet() {
-		w.agreed = print
+		w.agreed = seen
 	}
 	return l, nil
 }

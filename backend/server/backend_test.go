@@ -52,8 +52,8 @@ func backendIn(t *testing.T, data string, filter lua.Filter) (b *server.Backend,
 	return b, registry, end
 }
 
-func dbTicket(item, user, bizID string) api.Ticket {
-	return api.Ticket{Item: item, User: user, BizID: bizID, Qty: 1, Path: api.PathDB, Exp: time.Now().Add(time.Hour).UnixMilli()}
+func dbTicket(item, user string) api.Ticket {
+	return api.Ticket{Item: item, User: user, BizID: "k", Qty: 1, Path: api.PathDB, Exp: time.Now().Add(time.Hour).UnixMilli()}
 }
 
 // over returns a client of a backend, on the other side of the wire.
@@ -100,7 +100,7 @@ func TestCatalogueSentAgainUnchanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		changed("resumed")
-		if _, err := o.Place(t.Context(), dbTicket(item, "u-"+item, "k")); err != nil {
+		if _, err := o.Place(t.Context(), dbTicket(item, "u-"+item)); err != nil {
 			t.Fatal(err)
 		}
 		changed("sold out")
@@ -110,10 +110,10 @@ func TestCatalogueSentAgainUnchanged(t *testing.T) {
 func TestTicketOfTheWrongPath(t *testing.T) {
 	b, _, _ := backendIn(t, t.TempDir(), nil)
 	storetest.Create(t, b.Store, storetest.Sale("1", 5))
-	refuse := dbTicket("1", "u", "k")
+	refuse := dbTicket("1", "u")
 	refuse.Path = api.PathRefuse
 	_, placed := b.Place(t.Context(), refuse)
-	_, refused := b.Refuse(t.Context(), dbTicket("1", "u", "k"), api.SoldOut)
+	_, refused := b.Refuse(t.Context(), dbTicket("1", "u"), api.SoldOut)
 	_, again := b.Refuse(t.Context(), refuse, api.Paused)
 	for name, err := range map[string]error{
 		"placing with a refusal's ticket": placed, "refusing with a purchase's": refused, "a refusal that says ask again": again,
@@ -141,19 +141,19 @@ func TestRestart(t *testing.T) {
 	filter := lua.NewMemory(lua.MemoryOptions{})
 	b, _, end := backendIn(t, data, filter)
 	storetest.Create(t, b.Store, storetest.Sale("1", 5))
-	o, err := b.Place(t.Context(), dbTicket("1", "u", "k"))
+	o, err := b.Place(t.Context(), dbTicket("1", "u"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	end()
-	if _, err := b.Place(t.Context(), dbTicket("1", "v", "k")); !errors.Is(err, api.ErrFailed) {
+	if _, err := b.Place(t.Context(), dbTicket("1", "v")); !errors.Is(err, api.ErrFailed) {
 		t.Errorf("placing with a closed backend: %v, want not done", err)
 	}
 	goleak.VerifyNone(t, ignore)
 
 	filter = lua.NewMemory(lua.MemoryOptions{})
 	b, _, _ = backendIn(t, data, filter)
-	again, err := b.Place(t.Context(), dbTicket("1", "u", "k"))
+	again, err := b.Place(t.Context(), dbTicket("1", "u"))
 	if diff := cmp.Diff(o, again); diff != "" || err != nil {
 		t.Errorf("the order after a restart: %s %v", diff, err)
 	}
@@ -161,7 +161,7 @@ func TestRestart(t *testing.T) {
 	if err != nil || v.Stock != 4 || v.Buyers["u"] != 1 {
 		t.Errorf("the filter after a restart: %+v, %v", v, err)
 	}
-	second, err := b.Place(t.Context(), dbTicket("1", "v", "k"))
+	second, err := b.Place(t.Context(), dbTicket("1", "v"))
 	if err != nil || second.OrderID == o.OrderID {
 		t.Errorf("the next order: %+v, %v", second, err)
 	}
@@ -171,11 +171,11 @@ func TestCallsOfTheContract(t *testing.T) {
 	b, registry, _ := backendIn(t, t.TempDir(), nil)
 	storetest.Create(t, b.Store, storetest.Sale("1", 2))
 	o := over(t, b)
-	one, err := o.Place(t.Context(), dbTicket("1", "u", "k"))
+	one, err := o.Place(t.Context(), dbTicket("1", "u"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := o.Place(t.Context(), dbTicket("1", "v", "k"))
+	two, err := o.Place(t.Context(), dbTicket("1", "v"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestCallsOfTheContract(t *testing.T) {
 	if got, err := o.Cancel(t.Context(), "v", two.OrderID); err != nil || got.State != api.StateCancelled {
 		t.Errorf("cancel: %+v, %v", got, err)
 	}
-	late := dbTicket("1", "w", "k")
+	late := dbTicket("1", "w")
 	late.Exp = time.Now().Add(-time.Second).UnixMilli()
 	if _, err := b.Place(t.Context(), late); !errors.Is(err, api.ErrTicketExpired) {
 		t.Errorf("a late ticket: %v", err)

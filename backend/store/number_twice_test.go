@@ -134,13 +134,13 @@ func TestClockSetBackFiveMinutes(t *testing.T) {
 				t.Errorf("%s: a number after the end: %v", name, err)
 			}
 		}
-		again := lease(t, storetest.OpenFile(t, file, clock.Now), "after")
-		for range 40 { // through the five minutes a second time
-			take(t, again, made, 10)
-			clock.Add(10 * time.Second)
-			if err := again.Keep(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+		s = storetest.OpenFile(t, file, clock.Now)
+		again := lease(t, s, "after")
+		for range 8 { // through the five minutes a second time, to the millisecond
+			take(t, again, made, 5000)
+			clock.Add(5 * time.Minute / 8)
+			again = lease(t, s, "after another crash")
+			take(t, again, made, 5000)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func TestNumbersUnderAnyClock(t *testing.T) {
 			},
 			"next": func(rt *rapid.T) {
 				i := pick(rt)
-				for range rapid.SampledFrom([]int{1, 3, 3, 3, 3, 4100}).Draw(rt, "count") {
+				for range rapid.IntRange(1, 3).Draw(rt, "count") {
 					id, err := all[i].Next()
 					if errors.Is(err, api.ErrFailed) {
 						return

@@ -97,7 +97,7 @@ func (p *placing) insertOrders(ctx context.Context, w *order.Write) error {
 		o := &r.Order
 		args = append(args, r.ID, o.Item, o.User, o.BizID, o.Qty, o.AmountCents, o.State, o.Code, r.Path, r.Epoch, o.CreatedAt, o.PayBy, o.CreatedAt)
 	}
-	_, err := p.tx.ExecContext(ctx, "INSERT INTO orders (id, item, user_id, biz_id, qty, amount_cents, state, code, path, epoch, created_at, pay_by, changed_at) VALUES "+
+	_, err := p.tx.ExecContext(ctx, "INSERT INTO orders (id, item, user_id, biz_id, qty, amount_cents, state, code, path, epoch, created_at, pay_by, changed_at) VALUES "+ //nolint:gosec // only placeholders are put together
 		tuples(len(w.Rows), "(?,?,?,?,?,?,?,?,?,?,?,?,?)"), args...)
 	return err
 }
@@ -117,7 +117,7 @@ func (p *placing) raiseQuota(ctx context.Context, w *order.Write) error {
 		args = append(args, w.Sale.Item, t.User, t.Qty)
 	}
 	args = append(args, w.Sale.PerUser)
-	res, err := p.tx.ExecContext(ctx, "INSERT INTO user_quota (item, user_id, bought) VALUES "+tuples(len(takes), "(?,?,?)")+
+	res, err := p.tx.ExecContext(ctx, "INSERT INTO user_quota (item, user_id, bought) VALUES "+tuples(len(takes), "(?,?,?)")+ //nolint:gosec // only placeholders are put together
 		" ON CONFLICT (item, user_id) DO UPDATE SET bought = bought + excluded.bought WHERE bought + excluded.bought <= ?", args...)
 	return exactly(int64(len(takes)), res, err)
 }
@@ -136,10 +136,10 @@ func (p *placing) journal(ctx context.Context, w *order.Write) error {
 	if n == 0 {
 		return nil
 	}
-	if _, err := p.tx.ExecContext(ctx, "INSERT INTO stock_journal (item, delta, kind, order_id, at) VALUES "+tuples(n, "(?,?,?,?,?)"), moves...); err != nil {
+	if _, err := p.tx.ExecContext(ctx, "INSERT INTO stock_journal (item, delta, kind, order_id, at) VALUES "+tuples(n, "(?,?,?,?,?)"), moves...); err != nil { //nolint:gosec // only placeholders are put together
 		return err
 	}
-	_, err := p.tx.ExecContext(ctx, "INSERT INTO outbox (order_id, event, at) VALUES "+tuples(n, "(?,?,?)"), events...)
+	_, err := p.tx.ExecContext(ctx, "INSERT INTO outbox (order_id, event, at) VALUES "+tuples(n, "(?,?,?)"), events...) //nolint:gosec // only placeholders are put together
 	return err
 }
 

@@ -45,9 +45,9 @@ var sqliteDialect = dialect{
 // sqliteCode is the engine's result code, 0 for other errors. The low byte is
 // the primary code.
 func sqliteCode(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		return e.Code()
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return 0
 	}
-	return 0
+	return e.Code()
 }
