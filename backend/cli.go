@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"text/tabwriter"
@@ -68,12 +69,22 @@ func (p *program) version(*cobra.Command, []string) error {
 	return config.Failed(err)
 }
 
-// withStore runs a command against the configured database.
+// withStore runs a command against the database that is there. A mistyped folder
+// must not be answered with an empty database in which everything is right.
 func (p *program) withStore(ctx context.Context, f func(context.Context, *config.Config, *store.Store) error) error {
 	l, err := p.Load()
 	if err != nil {
 		return err
 	}
+	if _, err := os.Stat(server.DatabaseFile(&l.Config)); err != nil {
+		return &config.Exit{Code: config.ExitUnreachable, Err: fmt.Errorf("no database: %w (name the folder of the gateway or backend with --data)", err)}
+	}
+	return p.withNewStore(ctx, l, f)
+}
+
+// withNewStore runs a command against the configured database, which is created
+// where there is none.
+func (p *program) withNewStore(ctx context.Context, l *config.Loaded, f func(context.Context, *config.Config, *store.Store) error) error {
 	ctx, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
 	s, err := server.OpenStore(ctx, &l.Config, nil)

@@ -48,7 +48,11 @@ func (p *program) saleCreate() *cobra.Command {
 		Use: "create", Short: "Put an item on sale", Args: cobra.NoArgs,
 		Example: "  backend sale create --item 2001 --title Kettle --price 1990 --units 100 --starts 2027-01-01T10:00:00+08:00 --ends 1h",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.withStore(c.Context(), func(ctx context.Context, _ *config.Config, s *store.Store) error {
+			l, err := p.Load()
+			if err != nil {
+				return err
+			}
+			return p.withNewStore(c.Context(), l, func(ctx context.Context, _ *config.Config, s *store.Store) error {
 				sale, err := n.parse(s.NowMS())
 				if err != nil {
 					return &config.Exit{Code: config.ExitUsage, Err: err}

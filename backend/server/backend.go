@@ -55,14 +55,20 @@ type Backend struct {
 // OpenStore connects the database that the configuration names, and creates it
 // where it is embedded.
 func OpenStore(ctx context.Context, c *config.Config, now func() time.Time) (*store.Store, error) {
-	dsn := c.SQL.DSN
-	if dsn == "" {
+	if c.SQL.DSN == "" {
 		if err := os.MkdirAll(c.Data, 0o750); err != nil {
 			return nil, fmt.Errorf("data folder: %w (choose another with --data)", err)
 		}
-		dsn = filepath.Join(c.Data, "rushgate.db")
 	}
-	return store.Open(ctx, store.Options{Driver: c.SQL.Driver, DSN: dsn, Now: now})
+	return store.Open(ctx, store.Options{Driver: c.SQL.Driver, DSN: DatabaseFile(c), Now: now})
+}
+
+// DatabaseFile is where the embedded database is.
+func DatabaseFile(c *config.Config) string {
+	if c.SQL.DSN != "" {
+		return c.SQL.DSN
+	}
+	return filepath.Join(c.Data, "rushgate.db")
 }
 
 // Open connects everything and starts nothing: call Start.
