@@ -1,0 +1,379 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttputil"
+	"go.uber.org/goleak"
+
+	"rushgate/backend/api"
+	"rushgate/config"
+	"rushgate/gateway/admit"
+	"rushgate/lua"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// These three end by themselves: fasthttp's clock for the Date field with
+		// the process, a pool's cleaner one idle time after its last connection,
+		// and a server's cleaner of workers when it looks the next time.
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*HostClient).connsCleaner"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+	)
+}
+
+// patience bounds every wait of a test; none is meant to reach it.
+const patience = 20 * time.Second
+
+// orders is a backend that answers as it is told to, with orders where it is not.
+type orders struct {
+	mu      sync.Mutex
+	tickets []api.Ticket
+	sales   []api.Sale
+	down    bool
+
+	place       func(context.Context, api.Ticket) (api.Order, error)
+	find        func() (api.Order, error)
+	get, change func(user, id string) (api.Order, error)
+}
+
+func (o *orders) Place(ctx context.Context, t api.Ticket) (api.Order, error) {
+	o.mu.Lock()
+	o.tickets = append(o.tickets, t)
+	o.mu.Unlock()
+	if o.place != nil {
+		return o.place(ctx, t)
+	}
+	return api.Order{OrderID: "77", BizID: t.BizID, Item: t.Item, User: t.User, Qty: t.Qty, State: api.StateCreated}, nil
+}
+
+func (o *orders) Refuse(_ context.Context, _ api.Ticket, code api.Code) (api.Order, error) {
+	return api.Order{}, &api.Refusal{Code: code}
+}
+
+func (o *orders) Find(context.Context, string, string) (api.Order, error) {
+	if o.find != nil {
+		return o.find()
+	}
+	return api.Order{}, api.ErrNotFound
+}
+
+func (o *orders) Get(_ context.Context, user, id string) (api.Order, error) {
+	if o.get != nil {
+		return o.get(user, id)
+	}
+	return api.Order{}, api.ErrNotFound
+}
+
+func (o *orders) Pay(_ context.Context, user, id string) (api.Order, error) {
+	return o.changed(user, id, api.StatePaid)
+}
+
+func (o *orders) Cancel(_ context.Context, user, id string) (api.Order, error) {
+	return o.changed(user, id, api.StateCancelled)
+}
+
+func (o *orders) changed(user, id string, to api.State) (api.Order, error) {
+	if o.change != nil {
+		return o.change(user, id)
+	}
+	return api.Order{OrderID: id, User: user, State: to}, nil
+}
+
+func (o *orders) Catalogue(_ context.Context, etag string) (api.Catalogue, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.down:
+		return api.Catalogue{}, api.ErrUnreachable
+	case etag != "":
+		return api.Catalogue{}, api.ErrNotModified
+	}
+	return api.Catalogue{Sales: o.sales, ETag: "1"}, nil
+}
+
+// gateway is a Server that sells these, with a client of it in this process:
+//
+//   - 1001, open, five units;
+//   - out, open, sold out, which this gateway knows;
+//   - early, from in an hour; late, over; paused; sql_out, which the backend lists as sold out.
+type gateway struct {
+	*Server
+	t        testing.TB
+	orders   *orders
+	filter   lua.Filter
+	registry *prometheus.Registry
+	log      *lines
+	ln       *fasthttputil.InmemoryListener
+}
+
+// lines is a log that can be read while it is written.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func catalogueOf(now time.Time) []api.Sale {
+	sale := func(item string, starts, ends time.Duration, state string) api.Sale {
+		return api.Sale{
+			Item: item, Epoch: 1, Title: "Item " + item, PriceCents: 100, State: state, PerUser: 2, Mode: "sync",
+			StartsAt: now.Add(starts).UnixMilli(), EndsAt: now.Add(ends).UnixMilli(),
+		}
+	}
+	return []api.Sale{
+		sale("1001", -time.Hour, time.Hour, api.SaleOpen), sale("out", -time.Hour, time.Hour, api.SaleOpen),
+		sale("early", time.Hour, 2*time.Hour, api.SaleOpen), sale("late", -2*time.Hour, -time.Hour, api.SaleOpen),
+		sale("paused", -time.Hour, time.Hour, api.SalePaused), sale("sql_out", -time.Hour, time.Hour, api.SaleSoldOut),
+	}
+}
+
+// seeded is a filter that knows the sales: five units of 1001, none of the others.
+func seeded(t testing.TB, sales []api.Sale) *lua.Memory {
+	t.Helper()
+	f := lua.NewMemory(lua.MemoryOptions{Keep: 24 * time.Hour})
+	for _, v := range sales {
+		s := lua.Seed{Item: v.Item, Epoch: v.Epoch, StartsAt: v.StartsAt, EndsAt: v.EndsAt, PerUser: int64(v.PerUser), Paused: v.State == api.SalePaused}
+		if v.Item == "1001" {
+			s.Stock = 5
+		}
+		if err := f.Seed(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// open starts a gateway on the defaults after change; nil for none.
+func open(t *testing.T, change func(*config.Config)) *gateway {
+	t.Helper()
+	g := build(t, change)
+	g.Start(t.Context())
+	// It has learnt that one item is sold out.
+	if _, err := g.gate.Buy(t.Context(), admit.Request{Item: "out", User: "x", BizID: "x", Qty: 1}); err == nil {
+		t.Fatal("the item that is to be sold out sold")
+	}
+	served := make(chan error, 1)
+	go func() { served <- g.Serve(g.ln) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := g.Shutdown(ctx); err != nil {
+			t.Errorf("shutting down: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("serving: %v", err)
+		}
+	})
+	return g
+}
+
+// build is open without a start.
+func build(t testing.TB, change func(*config.Config)) *gateway {
+	t.Helper()
+	c := config.Default()
+	if change != nil {
+		change(&c)
+	}
+	g := &gateway{t: t, orders: &orders{sales: catalogueOf(time.Now())}, registry: prometheus.NewRegistry(), log: &lines{}, ln: fasthttputil.NewInmemoryListener()}
+	g.filter = seeded(t, g.orders.sales)
+	var err error
+	g.Server, err = New(Options{
+		Config: c, Filter: g.filter, Orders: g.orders, Registry: g.registry, Log: slog.New(slog.NewTextHandler(g.log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.cancel)
+	return g
+}
+
+// answer is what a client got, read by a parser that is not fasthttp's.
+type answer struct {
+	status int
+	header http.Header
+	head   string // as it came
+	body   string
+	member problemMembers
+}
+
+// problemMembers are those of a problem, and of an order where that is what came.
+type problemMembers struct {
+	Type         string `json:"type"`
+	Title        string `json:"title"`
+	Status       int    `json:"status"`
+	Code         string `json:"code"`
+	Detail       string `json:"detail"`
+	Scope        string `json:"scope"`
+	State        string `json:"state"`
+	StartsAt     int64  `json:"starts_at"`
+	Now          int64  `json:"now"`
+	RetryAfterMS *int64 `json:"retry_after_ms"`
+	TraceID      string `json:"trace_id"`
+	OrderID      string `json:"order_id"`
+}
+
+// request is one to come; a zero field is left out.
+type request struct {
+	peer   string // "127.0.0.1", who is trusted, where it is ""
+	method string // "POST"
+	path   string
+	user   string
+	key    string
+	retry  bool
+	fields []string // more lines
+	body   string
+}
+
+// purchase of one 1001 by a user, under a key that is the user's name.
+func purchase(user string) request { return request{path: "/seckill/1001", user: user, key: user} }
+
+func get(path string) request { return request{method: "GET", path: path} }
+
+func (r *request) text() string {
+	var b strings.Builder
+	method := r.method
+	if method == "" {
+		method = "POST"
+	}
+	b.WriteString(method + " " + r.path + " HTTP/1.1\r\nHost: shop.test\r\n")
+	line := func(name, value string) {
+		if value != "" {
+			b.WriteString(name + ": " + value + "\r\n")
+		}
+	}
+	line("X-User-Id", r.user)
+	line("Idempotency-Key", r.key)
+	if r.retry {
+		line("Rushgate-Retry", "1")
+	}
+	for _, f := range r.fields {
+		b.WriteString(f + "\r\n")
+	}
+	if r.body != "" || method == "POST" {
+		b.WriteString("Content-Length: ")
+		b.Write(fasthttp.AppendUint(nil, len(r.body)))
+		b.WriteString("\r\n")
+	}
+	return b.String() + "\r\n" + r.body
+}
+
+func (g *gateway) send(r request) answer {
+	g.t.Helper()
+	return g.raw(r.peer, r.method, r.text())
+}
+
+// raw sends bytes over a connection of their own and reads one answer.
+func (g *gateway) raw(peer, method, text string) answer {
+	g.t.Helper()
+	c := g.dial(peer)
+	defer c.Close()
+	return c.ask(method, text)
+}
+
+// conn is one client connection.
+type conn struct {
+	net.Conn
+	t    testing.TB
+	r    *bufio.Reader
+	seen *bytes.Buffer
+}
+
+func (g *gateway) dial(peer string) *conn {
+	g.t.Helper()
+	if peer == "" {
+		peer = "127.0.0.1"
+	}
+	c, err := g.ln.DialWithLocalAddr(net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(peer), 50000)))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		g.t.Fatal(err)
+	}
+	seen := &bytes.Buffer{}
+	return &conn{Conn: c, t: g.t, r: bufio.NewReader(io.TeeReader(c, seen)), seen: seen}
+}
+
+// ask sends bytes and reads one answer, to a request of that method.
+func (c *conn) ask(method, text string) answer {
+	c.t.Helper()
+	if _, err := io.WriteString(c, text); err != nil {
+		c.t.Fatal(err)
+	}
+	c.seen.Reset()
+	resp, err := http.ReadResponse(c.r, &http.Request{Method: method})
+	if err != nil {
+		c.t.Fatalf("no answer to %.200q: %v", text, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatalf("the answer to %.200q is cut: %v", text, err)
+	}
+	head, _, _ := strings.Cut(c.seen.String(), "\r\n\r\n")
+	a := answer{status: resp.StatusCode, header: resp.Header, head: head, body: string(body)}
+	if len(body) > 0 && strings.Contains(resp.Header.Get("Content-Type"), "json") {
+		if err := json.Unmarshal(body, &a.member); err != nil {
+			c.t.Errorf("the body is no JSON: %v\n%s", err, body)
+		}
+	}
+	return a
+}
+
+// count is the value of a counter, by its labels in the order of their names.
+func (g *gateway) count(name string, labels ...string) float64 {
+	g.t.Helper()
+	families, err := g.registry.Gather()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			same := len(labels) == len(m.GetLabel())
+			for i, l := range m.GetLabel() {
+				same = same && labels[i] == l.GetValue()
+			}
+			if same {
+				return m.GetCounter().GetValue() + m.GetHistogram().GetSampleSum()
+			}
+		}
+	}
+	return 0
+}
+
+// generous lifts the limits of single users, items and all.
+func generous(c *config.Config) {
+	c.Limits.User = config.Rate{QPS: 1e6, Burst: 1e6}
+	c.Limits.Item.QPS, c.Limits.Item.Burst = 1e6, 1e6
+	c.Limits.Global.QPS, c.Limits.Global.Burst = 1e6, 1e6
+}
