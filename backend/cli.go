@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"text/tabwriter"
 	"time"
 
@@ -55,18 +53,9 @@ func (p *program) root() *cobra.Command {
 	root.AddCommand(
 		&cobra.Command{Use: "serve", Short: "Serve (what it does without a command)", Args: cobra.NoArgs, RunE: root.RunE},
 		p.sale(), p.stock(), p.audit(),
-		&cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: p.version},
+		&cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return p.Version("backend") }},
 	)
 	return root
-}
-
-func (p *program) version(*cobra.Command, []string) error {
-	version := "devel"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		version = info.Main.Version
-	}
-	_, err := fmt.Fprintf(p.Stdout, "rushgate backend %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return config.Failed(err)
 }
 
 // withStore runs a command against the database that is there. A mistyped folder

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
+	"runtime/debug"
 )
 
 // CommandLine is what both programs' command lines share: where the
@@ -56,6 +58,16 @@ func Failed(err error) error {
 		return err
 	}
 	return &Exit{Code: ExitFailed, Err: err}
+}
+
+// Version prints what this program was built from.
+func (c *CommandLine) Version(program string) error {
+	version := "devel"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	_, err := fmt.Fprintf(c.Stdout, "rushgate %s %s (%s, %s/%s)\n", program, version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return Failed(err)
 }
 
 // Logger writes as the configuration says.

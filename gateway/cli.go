@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +46,7 @@ func (p *program) root() *cobra.Command {
 		&cobra.Command{Use: "serve", Short: "Serve (what it does without a command)", Args: cobra.NoArgs, RunE: root.RunE},
 		&cobra.Command{Use: "check", Short: "Check the configuration and say what is wrong with it", Args: cobra.NoArgs, RunE: p.check},
 		p.show(),
-		&cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: p.version},
+		&cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return p.Version("gateway") }},
 	)
 	return root
 }
@@ -80,13 +78,4 @@ func (p *program) show() *cobra.Command {
 	}
 	c.Flags().StringVar(&format, "format", "yaml", "`yaml` or json")
 	return c
-}
-
-func (p *program) version(*cobra.Command, []string) error {
-	version := "devel"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		version = info.Main.Version
-	}
-	_, err := fmt.Fprintf(p.Stdout, "rushgate gateway %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return config.Failed(err)
 }
