@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -56,4 +57,15 @@ func TestCodesAreEncodedWrong(t *testing.T) {
 			t.Errorf("%s: %+v", code, got)
 		}
 	}
+}
+
+// No wait is told shorter than it is, in either unit.
+func TestWaitIsToldTooShort(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		wait := time.Duration(rapid.Int64Range(1, int64(400*24*time.Hour)).Draw(t, "wait"))
+		ms, s := time.Duration(wholeMillis(wait))*time.Millisecond, time.Duration(wholeSeconds(wait))*time.Second
+		if ms < wait || ms >= wait+time.Millisecond || s < wait || s >= wait+time.Second {
+			t.Fatalf("%v is told as %v and %v", wait, ms, s)
+		}
+	})
 }

@@ -59,6 +59,7 @@ func TestRefusals(t *testing.T) {
 		"a key with a space":   {ask: with(purchase("u"), func(r *request) { r.key = "a b" }), status: 400, code: "bad_request"},
 		"retry is yes":         {ask: with(purchase("u"), func(r *request) { r.fields = []string{"Rushgate-Retry: yes"} }), status: 400, code: "bad_request"},
 		"retry is 1 and 0":     {ask: with(purchase("u"), func(r *request) { r.retry = true; r.fields = []string{"Rushgate-Retry: 0"} }), status: 400, code: "bad_request"},
+		"retry is 0 and 1":     {ask: with(purchase("u"), func(r *request) { r.fields = []string{"Rushgate-Retry: 0", "Rushgate-Retry: 1"} }), status: 400, code: "bad_request"},
 		"two users":            {ask: with(purchase("u"), func(r *request) { r.fields = []string{"X-User-Id: v"} }), status: 400, code: "bad_request"},
 		"a user with a comma":  {ask: with(purchase("u"), func(r *request) { r.user = "a,b" }), status: 400, code: "bad_request"},
 		"no biz_id":            {ask: with(get("/orders"), func(r *request) { r.user = "u" }), status: 400, code: "bad_request"},
@@ -122,7 +123,9 @@ func TestRefusals(t *testing.T) {
 		"not an HTTP request": {ask: with(get("/items"), func(r *request) { r.fields = []string{"no colon"} }), status: 400, code: "bad_request", check: closes},
 		"not done":            {setup: fails(api.ErrFailed), ask: purchase("u"), status: 503, code: "overloaded", wait: time.Second},
 		"backend down":        {setup: (*gateway).goDown, ask: purchase("u"), status: 503, code: "overloaded", wait: time.Second},
-		"look-up not done":    {setup: func(g *gateway) { g.orders.find = func() (api.Order, error) { return api.Order{}, api.ErrFailed } }, ask: with(get("/orders?biz_id=1"), func(r *request) { r.user = "u" }), status: 503, code: "overloaded", wait: time.Second},
+		"look-up not done": {setup: func(g *gateway) {
+			g.orders.find = func(context.Context) (api.Order, error) { return api.Order{}, api.ErrFailed }
+		}, ask: with(get("/orders?biz_id=1"), func(r *request) { r.user = "u" }), status: 503, code: "overloaded", wait: time.Second},
 		"DB path closed": {change: func(c *config.Config) { c.Breaker.DBPath.QPS = 0 }, setup: func(g *gateway) {
 			g.orders.place = func(context.Context, api.Ticket) (api.Order, error) { return api.Order{}, &api.Stale{Epoch: 9} }
 		}, ask: purchase("u"), status: 503, code: "overloaded", wait: time.Second},
@@ -262,63 +265,5 @@ func (g *gateway) goDown() {
 	g.orders.mu.Unlock()
 	if g.catalogue.Refresh(g.t.Context()) == nil {
 		g.t.Error("the backend is still there")
-	}
-}
-
-// These need a request that is not whole, or not of this version.
-func TestUnreadableRequests(t *testing.T) {
-	quick := func(c *config.Config) { c.Server.Read = config.Duration(50 * time.Millisecond) }
-	for name, tt := range map[string]struct {
-		change func(*config.Config)
-		text   string
-		status int
-		code   string
-	}{
-		"cut off":         {quick, "POST /seckill/1001 HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{", 408, "request_timeout"},
-		"another version": {nil, "GET /items HTTP/2.0\r\nHost: a\r\n\r\n", 505, "http_version_not_supported"},
-		"no host":         {nil, "GET /items HTTP/1.1\r\n\r\n", 400, "bad_request"},
-		"garbage":         {nil, "\x16\x03\x01\x02\x00\r\n\r\n", 400, "bad_request"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			g := open(t, tt.change)
-			a := g.raw("", "GET", tt.text)
-			if a.status != tt.status || a.member.Code != tt.code {
-				t.Fatalf("%d %s, want %d %s", a.status, a.body, tt.status, tt.code)
-			}
-			isProblem(t, a)
-			closes(t, a)
-			// It has no time of its own, and must not count from the epoch.
-			if sum := g.count("rushgate_request_seconds", "none"); sum < 0 || sum > patience.Seconds() {
-				t.Errorf("%v seconds counted", sum)
-			}
-		})
-	}
-}
-
-// The wait for the first request with a key ends with the wait of the second.
-func TestInProgress(t *testing.T) {
-	g := open(t, func(c *config.Config) {
-		u := c.Upstreams["backend"]
-		u.Timeout = config.Duration(100 * time.Millisecond)
-		c.Upstreams["backend"] = u
-	})
-	placing, settled := make(chan struct{}), make(chan struct{})
-	g.orders.place = func(context.Context, api.Ticket) (api.Order, error) {
-		close(placing)
-		<-settled
-		return api.Order{}, &api.Refusal{Code: api.Duplicate}
-	}
-	first := make(chan answer)
-	go func() { first <- g.send(purchase("u")) }()
-	<-placing
-	a := g.send(purchase("u"))
-	if a.status != 409 || a.member.Code != "in_progress" {
-		t.Errorf("the second: %d %s", a.status, a.body)
-	}
-	isProblem(t, a)
-	close(settled)
-	if a := <-first; a.member.Code != "duplicate" {
-		t.Errorf("the first: %d %s", a.status, a.body)
 	}
 }

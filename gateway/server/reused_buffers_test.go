@@ -74,3 +74,30 @@ func TestLastAnswerLeaksIntoTheNext(t *testing.T) {
 		t.Errorf("%s\n%s", a.head, a.body)
 	}
 }
+
+// fasthttp writes an answer after the handler has returned, when the next request
+// has the memory of its exchange already.
+func TestNextRefusalRewritesTheLast(t *testing.T) {
+	g := build(t, nil)
+	first, next := parsed(t, get("/nope")), parsed(t, purchase("u"))
+	for range 100 {
+		g.handle(first)
+		body := string(first.Response.Body())
+		g.handle(next)
+		if got := string(first.Response.Body()); got != body {
+			t.Fatalf("%s became %s", body, got)
+		}
+	}
+}
+
+// A refusal takes back what was written of another answer.
+func TestRefusalKeepsHalfAnAnswer(t *testing.T) {
+	g := build(t, nil)
+	ctx := parsed(t, get("/nope"))
+	ctx.Response.Header.Set("Location", "/orders/1")
+	ctx.Response.SetBodyString("half")
+	g.handle(ctx)
+	if l, b := ctx.Response.Header.Peek("Location"), string(ctx.Response.Body()); len(l) != 0 || strings.Contains(b, "half") || ctx.Response.StatusCode() != 404 {
+		t.Errorf("%d, Location %q, %s", ctx.Response.StatusCode(), l, b)
+	}
+}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -101,7 +102,7 @@ func TestPurchaseTellsTheOrder(t *testing.T) {
 // A recorded refusal is an answer to a question, and none to a purchase.
 func TestOrderLookUps(t *testing.T) {
 	g := open(t, nil)
-	g.orders.find = func() (api.Order, error) {
+	g.orders.find = func(context.Context) (api.Order, error) {
 		return api.Order{BizID: "b", Item: "1001", User: "u", Qty: 1, State: api.StateRefused, Code: api.SoldOut}, nil
 	}
 	g.orders.get = func(user, id string) (api.Order, error) {

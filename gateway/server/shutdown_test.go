@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -55,29 +56,40 @@ func TestShutdownCutsPurchasesOff(t *testing.T) {
 	}
 }
 
-// A purchase that does not end is given up when the time to drain is over, and
-// its buyer hears that nobody knows.
+// What does not end is given up when the time to drain is over: a buyer hears
+// that nobody knows, whoever only looked something up that it was not found out.
 func TestShutdownWaitsForEver(t *testing.T) {
-	g := build(t, nil)
-	placing := make(chan struct{})
-	g.orders.place = func(ctx context.Context, _ api.Ticket) (api.Order, error) {
-		close(placing)
+	g := build(t, func(c *config.Config) {
+		u := c.Upstreams["backend"]
+		u.Timeout = config.Duration(time.Hour)
+		c.Upstreams["backend"] = u
+	})
+	asked := make(chan struct{}, 2)
+	hang := func(ctx context.Context) (api.Order, error) {
+		asked <- struct{}{}
 		<-ctx.Done()
 		return api.Order{}, ctx.Err()
 	}
+	g.orders.place = func(ctx context.Context, _ api.Ticket) (api.Order, error) { return hang(ctx) }
+	g.orders.find = hang
 	g.Start(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(g.ln) }()
-	bought := make(chan answer, 1)
+	bought, found := make(chan answer, 1), make(chan answer, 1)
 	go func() { bought <- g.send(purchase("u")) }()
-	<-placing
+	go func() { found <- g.send(with(get("/orders?biz_id=b"), func(r *request) { r.user = "u" })) }()
+	<-asked
+	<-asked
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := g.Shutdown(over); err == nil {
-		t.Error("shut down, with a purchase under way")
+		t.Error("shut down, with requests under way")
 	}
 	if a := <-bought; a.member.Code != "unknown_outcome" {
 		t.Errorf("the purchase: %d %s", a.status, a.body)
+	}
+	if a := <-found; a.member.Code != "overloaded" {
+		t.Errorf("the look-up: %d %s", a.status, a.body)
 	}
 	<-served
 }

@@ -69,6 +69,23 @@ func TestStageComesTooLate(t *testing.T) {
 	}
 }
 
+// A repeat may be asking for what it has: the mark and the gateway's own clock
+// refuse first tries only.
+func TestRepeatIsRefusedWithoutAsking(t *testing.T) {
+	g := open(t, nil)
+	for path, reason := range map[string]string{"/seckill/out": "sold_out", "/seckill/early": "not_started"} {
+		r := purchase("u")
+		r.path = path
+		for _, stage := range []string{reason, "admit"} {
+			g.send(r)
+			if n := g.count("rushgate_refusals_total", reason, stage); n != 1 {
+				t.Errorf("%s, repeat %t: not refused by stage %s", path, r.retry, stage)
+			}
+			r.retry = true
+		}
+	}
+}
+
 // With the backend down no units are spent on nobody.
 func TestDownBackendSpendsUnits(t *testing.T) {
 	g := open(t, nil)
@@ -82,6 +99,22 @@ func TestDownBackendSpendsUnits(t *testing.T) {
 	}
 	if v, err := g.filter.View(t.Context(), "1001", false); err != nil || v.Stock != 5 {
 		t.Errorf("%d units are left of 5, %v", v.Stock, err)
+	}
+}
+
+// Whoever finds out that the backend is gone tells the purchases that follow.
+func TestUnreachableBackendIsAskedAgain(t *testing.T) {
+	gone := func(string, string) (api.Order, error) { return api.Order{}, api.ErrUnreachable }
+	for _, r := range []request{with(get("/orders/1"), func(r *request) { r.user = "u" }), post("/orders/1/pay", "u")} {
+		g := build(t, nil) // not started: nobody renews the catalogue
+		if err := g.catalogue.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		g.orders.get, g.orders.change = gone, gone
+		g.handle(parsed(t, r))
+		if g.catalogue.Up() {
+			t.Errorf("%s reached nobody, and the backend counts as up", r.path)
+		}
 	}
 }
 
