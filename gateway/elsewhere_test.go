@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -66,9 +67,7 @@ func gatewayTo(t *testing.T, servers ...string) *shop {
 		"upstreams.backend.servers": strings.Join(servers, ","),
 		"tickets.keys":              "[{id: k1, secret_file: " + file + "}]",
 	}
-	for path, value := range wideOpen {
-		flags[path] = value
-	}
+	maps.Copy(flags, wideOpen)
 	return openShop(t, shopOptions{flags: flags})
 }
 
@@ -88,7 +87,7 @@ func TestGatewayWithoutFilterSellsOnTheDBPath(t *testing.T) {
 	}
 	s := gatewayTo(t, e.addr)
 	s.eventually("the gateway knows the item", func() bool { return s.get("/items/1", "").status == 200 })
-	answers := s.crowd(64, twoKeysEach("1", 300))
+	answers := s.crowd(64, twoKeysEach(300))
 	n := codes(answers)
 	if n["order"] != 100 || n["sold_out"]+n["duplicate"] != 500 {
 		t.Fatalf("answers: %v", n)

@@ -39,13 +39,13 @@ func everyone(_ lua.Batch, r *lua.Reply) {
 	r.Left, r.Buyers = 1<<40, nil
 }
 
-// twoKeysEach is one click of every user, then another with another key.
-func twoKeysEach(item string, users int) []click {
+// twoKeysEach is one click of every user on item 1, then another with another key.
+func twoKeysEach(users int) []click {
 	clicks := make([]click, 0, 2*users)
 	for _, key := range []string{"a", "b"} {
 		for u := range users {
 			user := fmt.Sprintf("u%d", u)
-			clicks = append(clicks, click{item: item, user: user, key: user + key})
+			clicks = append(clicks, click{item: "1", user: user, key: user + key})
 		}
 	}
 	return clicks
@@ -57,7 +57,7 @@ func sellOut(t *testing.T, lie func(lua.Batch, *lua.Reply)) (*shop, []answer) {
 	t.Helper()
 	s := openShop(t, shopOptions{flags: wideOpen, wrap: lying(lie)})
 	s.sell(saleOf("1", 100))
-	return s, s.crowd(64, twoKeysEach("1", 600))
+	return s, s.crowd(64, twoKeysEach(600))
 }
 
 // onceEach fails unless exactly the units are sold, once a buyer.
@@ -121,7 +121,7 @@ func TestControlWithoutTheGuardOnUnits(t *testing.T) {
 	s := openShop(t, shopOptions{flags: wideOpen, wrap: lying(everyone)})
 	s.sell(saleOf("1", 100))
 	storetest.Exec(t, s.database(), `CREATE TRIGGER no_unit_guard AFTER UPDATE OF num ON sales BEGIN UPDATE sales SET num = 100 WHERE item = NEW.item; END`)
-	answers := s.crowd(64, twoKeysEach("1", 600))
+	answers := s.crowd(64, twoKeysEach(600))
 	if n := len(orderIDs(answers)); n <= 100 {
 		t.Errorf("without the guard %d orders were made of 100 units: the rush would not have shown an oversell", n)
 	}
@@ -132,7 +132,7 @@ func TestControlWithoutTheQuotaRow(t *testing.T) {
 	s := openShop(t, shopOptions{flags: wideOpen, wrap: lying(everyone)})
 	s.sell(saleOf("1", 1000))
 	storetest.Exec(t, s.database(), `CREATE TRIGGER no_quota AFTER INSERT ON user_quota BEGIN DELETE FROM user_quota WHERE item = NEW.item AND user_id = NEW.user_id; END`)
-	buyers, orders := map[string]bool{}, orderIDs(s.crowd(64, twoKeysEach("1", 300)))
+	buyers, orders := map[string]bool{}, orderIDs(s.crowd(64, twoKeysEach(300)))
 	for _, a := range orders {
 		buyers[a.User] = true
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -43,7 +45,7 @@ func newRush(seed uint64) *rush {
 			add("early", click{item: "1003", user: user, key: user + "-d"})
 		case 7:
 			blocked := fmt.Sprintf("blocked%d", chance.IntN(rushBlocked))
-			add("blocked", click{item: "1001", user: blocked, key: fmt.Sprint(len(r.clicks))})
+			add("blocked", click{item: "1001", user: blocked, key: strconv.Itoa(len(r.clicks))})
 		}
 	}
 	chance.Shuffle(len(r.clicks), func(i, j int) {
@@ -60,9 +62,7 @@ func rushFlags() map[string]string {
 		blocked[i] = fmt.Sprintf("blocked%d", i)
 	}
 	flags := map[string]string{"blacklist.users": strings.Join(blocked, ",")}
-	for path, value := range generous {
-		flags[path] = value
-	}
+	maps.Copy(flags, generous)
 	return flags
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -236,9 +237,7 @@ func TestItemAddedWhileRunningIsNeverPreheated(t *testing.T) {
 
 func TestPaymentAfterTheUnitsWentBack(t *testing.T) {
 	flags := map[string]string{"orders.pay_within": "1s"}
-	for k, v := range wideOpen {
-		flags[k] = v
-	}
+	maps.Copy(flags, wideOpen)
 	s := openShop(t, shopOptions{flags: flags})
 	s.sell(saleOf("1", 1))
 	o := s.buy(click{item: "1", user: "slow", key: "k"})
@@ -318,7 +317,7 @@ func (broken) Admit(context.Context, lua.Batch) (lua.Reply, error) {
 func TestFallbackSellsTwiceToParallelFirstPurchases(t *testing.T) {
 	s := openShop(t, shopOptions{flags: wideOpen, wrap: func(f lua.Filter) lua.Filter { return broken{f} }})
 	s.sell(saleOf("1", 50))
-	n := codes(s.crowd(64, twoKeysEach("1", 40)))
+	n := codes(s.crowd(64, twoKeysEach(40)))
 	if n["order"] != 40 || n["duplicate"] != 40 {
 		t.Fatalf("two clicks each of 40 buyers on the DB path: %v", n)
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -167,9 +168,9 @@ func (a *app) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	var errs []error
-	for i := len(a.undo) - 1; i >= 0; i-- {
-		if err := a.undo[i].do(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("stopping the %s: %w", a.undo[i].name, err))
+	for _, v := range slices.Backward(a.undo) {
+		if err := v.do(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("stopping the %s: %w", v.name, err))
 		}
 	}
 	a.undo = nil

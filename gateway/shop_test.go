@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"path/filepath"
 	"sync"
@@ -51,9 +52,7 @@ var wideOpen = map[string]string{
 func openShop(t testing.TB, o shopOptions) *shop {
 	t.Helper()
 	flags := map[string]string{"listen": "127.0.0.1:0", "admin.listen": "127.0.0.1:0", "data": t.TempDir()}
-	for path, value := range o.flags {
-		flags[path] = value
-	}
+	maps.Copy(flags, o.flags)
 	l, err := config.Load(config.Options{Flags: flags})
 	if err != nil {
 		t.Fatal(err)

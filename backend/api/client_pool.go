@@ -91,7 +91,7 @@ func (c *Client) pick(now time.Time) *server {
 }
 
 func (c *Client) least(now int64) *server {
-	start := int(c.turn.Add(1) % uint32(len(c.servers)))
+	start := int(c.turn.Add(1) % uint32(len(c.servers))) //nolint:gosec // a handful of servers
 	var best *server
 	for i := range c.servers {
 		s := c.servers[(start+i)%len(c.servers)]

@@ -51,8 +51,9 @@ func (c Code) known() bool {
 	switch c {
 	case SoldOut, Duplicate, Ended, NotStarted, Paused, OrderState, Failed:
 		return true
+	default: // the others name an error, not a refusal
+		return false
 	}
-	return false
 }
 
 // known says that a state is one of the contract's.

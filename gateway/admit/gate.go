@@ -26,7 +26,7 @@ type Request struct {
 	Repeat bool // the client says that it has sent this key before
 }
 
-// Overloaded: definitely not done; ask again after RetryAfter.
+// Overloaded says: definitely not done; ask again after RetryAfter.
 type Overloaded struct{ RetryAfter time.Duration }
 
 func (*Overloaded) Error() string { return "overloaded" }

@@ -84,16 +84,16 @@ func (t *try) once(ctx context.Context) (api.Order, error) {
 	switch said.verdict {
 	case lua.Admitted, lua.Again:
 		o, err := t.place(ctx, api.PathRedis, said.epoch)
-		var stale *api.Stale
-		if errors.As(err, &stale) {
+		if stale, ok := errors.AsType[*api.Stale](err); ok {
 			t.lane.learn(stale.Epoch)
 			return api.Order{}, &overtaken{said.epoch}
 		}
 		return o, err
 	case lua.Stale:
 		return api.Order{}, &overtaken{said.epoch}
+	default:
+		return t.refused(ctx, codes[said.verdict])
 	}
-	return t.refused(ctx, codes[said.verdict])
 }
 
 // codes are the refusals of the filter.

@@ -57,7 +57,7 @@ func Load(users, ips []string, file string) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("blacklist: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	moreUsers, moreIPs, err := Parse(f, file)
 	if err != nil {
 		return nil, fmt.Errorf("blacklist: %w", err)

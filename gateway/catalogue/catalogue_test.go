@@ -237,7 +237,7 @@ func TestLogFillsWhileTheBackendIsDown(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log strings.Builder
 				began := time.Now()
-				b := &backend{answer: func(_ context.Context, call int, _ string) (api.Catalogue, error) {
+				b := &backend{answer: func(_ context.Context, _ int, _ string) (api.Catalogue, error) {
 					if now := time.Since(began); now > 0 && now < time.Minute {
 						return api.Catalogue{}, api.ErrUnreachable
 					}

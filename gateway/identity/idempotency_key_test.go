@@ -59,9 +59,9 @@ func TestParseKey(t *testing.T) {
 func TestParseKeyAllocatesNothing(t *testing.T) {
 	quoted, bad := []byte(`"01935b3c-7a2e-7f00-8000-0123456789ab"`), []byte("a b")
 	got := testing.AllocsPerRun(1000, func() {
-		ParseKey(quoted)
-		ParseKey(bad)
-		ParseKey(nil)
+		_, _ = ParseKey(quoted)
+		_, _ = ParseKey(bad)
+		_, _ = ParseKey(nil)
 	})
 	if got != 0 {
 		t.Errorf("%v allocations, want 0", got)

@@ -78,8 +78,8 @@ func TestUserAllocatesNothing(t *testing.T) {
 	good, bad := []byte(" ann@example.com "), []byte("ann, bob")
 	got := testing.AllocsPerRun(1000, func() {
 		for _, value := range [][]byte{good, bad, nil} {
-			h.User(peer, value, 1)
-			h.User(stranger, value, 1)
+			_, _ = h.User(peer, value, 1)
+			_, _ = h.User(stranger, value, 1)
 		}
 	})
 	if got != 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/gaissmai/bart"
 )
@@ -72,8 +73,7 @@ func (p *Proxies) Client(peer netip.Addr, forwardedFor [][]byte) netip.Addr {
 // fromRight returns the nth element from the right, 1 being the last, of the
 // comma-separated list that the lines make up together.
 func fromRight(lines [][]byte, n int) ([]byte, bool) {
-	for i := len(lines) - 1; i >= 0; i-- {
-		line := lines[i]
+	for _, line := range slices.Backward(lines) {
 		for more := true; more; n-- {
 			var entry []byte
 			line, entry, more = cutLast(line)

@@ -39,4 +39,4 @@ func (l *timeline) at(now time.Time) time.Time {
 
 // monotonic says whether a time carries a monotonic reading. Round(0) strips it,
 // so only then do the two differ.
-func monotonic(t time.Time) bool { return t != t.Round(0) }
+func monotonic(t time.Time) bool { return t != t.Round(0) } //nolint:revive // Equal would not look at the monotonic part

@@ -146,7 +146,7 @@ func TestRetirement(t *testing.T) {
 // TestSilentUpstream: no answer in time is told as such, once.
 func TestSilentUpstream(t *testing.T) {
 	silent := make(chan struct{})
-	b := startBackend(t, func(conn, n int) (string, bool) {
+	b := startBackend(t, func(int, int) (string, bool) {
 		<-silent
 		return "", true
 	})
@@ -166,7 +166,7 @@ func TestSilentUpstream(t *testing.T) {
 // request, because the connection is looked at first. One that closes it as the
 // request arrives does, and the request is not sent again.
 func TestRetiredConnection(t *testing.T) {
-	b := startBackend(t, func(conn, n int) (string, bool) { return okReply, n == 2 })
+	b := startBackend(t, func(_, n int) (string, bool) { return okReply, n == 2 })
 	f := startFront(t, testBounds, Options{Servers: []string{b.addr}})
 	c := f.dial(t)
 	c.follow(b)
@@ -221,7 +221,7 @@ func TestUnaskedBytes(t *testing.T) {
 // TestBusyUpstream: over MaxConns the answer is at once that nothing was sent.
 func TestBusyUpstream(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
-	b := startBackend(t, func(conn, n int) (string, bool) {
+	b := startBackend(t, func(_, n int) (string, bool) {
 		if n == 1 {
 			close(arrived)
 			<-release
@@ -262,8 +262,8 @@ type stuckConn struct {
 	err   error
 }
 
-func (c stuckConn) Write(p []byte) (int, error)   { return min(c.takes, len(p)), c.err }
-func (c stuckConn) SetDeadline(t time.Time) error { return nil }
+func (c stuckConn) Write(p []byte) (int, error) { return min(c.takes, len(p)), c.err }
+func (c stuckConn) SetDeadline(time.Time) error { return nil }
 
 // TestPartlySent: only if not a single byte went out is the request known to
 // be not done.
@@ -279,7 +279,7 @@ func TestPartlySent(t *testing.T) {
 	} {
 		reusable, err := newServer("127.0.0.1:1", Options{}.withDefaults()).talk(stuckConn{takes: tt.takes, err: tt.err}, &trip{request: []byte("GET /")})
 		for _, e := range []error{ErrUnreachable, ErrBroken, ErrTimeout} {
-			if errors.Is(err, e) != (e == tt.want) {
+			if errors.Is(err, e) != (e == tt.want) { //nolint:errorlint // which of the three, not what it wraps
 				t.Errorf("%d bytes, then %v: %v, want %v", tt.takes, tt.err, err, tt.want)
 			}
 		}

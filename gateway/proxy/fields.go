@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"net/http"
+	"strings"
 )
 
 // field is one header line of a request or a response; both slices alias the
@@ -129,7 +130,7 @@ func count(fields []field, r rule) (n int, first []byte) {
 // tokens are the bytes of a token (RFC 9110 section 5.6.2).
 var tokens = func() (t [256]bool) {
 	for c := range t {
-		t[c] = isAlphanumeric(byte(c)) || bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), byte(c)) >= 0
+		t[c] = isAlphanumeric(byte(c)) || strings.IndexByte("!#$%&'*+-.^_`|~", byte(c)) >= 0
 	}
 	return t
 }()

@@ -29,7 +29,7 @@ func (u *Upstreams) Forward(ctx *fasthttp.RequestCtx, h *Head, name string, own 
 		answerOptions(&ctx.Response)
 		return nil
 	}
-	x := trips.Get().(*trip)
+	x, _ := trips.Get().(*trip) // the pool makes nothing else
 	defer x.release()
 	x.body = ctx.Request.Body()
 	x.isHEAD = string(h.method) == http.MethodHead

@@ -144,7 +144,7 @@ func TestHeadForgets(t *testing.T) {
 func TestHeadAllocatesNothing(t *testing.T) {
 	good, bad := parse(t, browserHead), parse(t, strings.Replace(browserHead, "/seckill", "//seckill", 1))
 	var h Head
-	h.Read(good, 100) // grows once
+	_ = h.Read(good, 100) // grows once
 	if n := testing.AllocsPerRun(100, func() {
 		if h.Read(good, 100) != nil {
 			t.Error("refused")
@@ -164,7 +164,7 @@ func TestHeadAllocatesNothing(t *testing.T) {
 	}
 	own := testOwn
 	var out []byte
-	h.Read(good, 100)
+	_ = h.Read(good, 100)
 	out = appendRequest(out, &h, &own, "rushgate-test", 9)
 	if n := testing.AllocsPerRun(100, func() { out = appendRequest(out[:0], &h, &own, "rushgate-test", 9) }); n != 0 {
 		t.Errorf("%v allocations for the upstream request", n)

@@ -58,11 +58,10 @@ func (x *trip) readHead(r *bufio.Reader) error {
 // empty line, unread. The reader's buffer bounds it.
 func peekHead(r *bufio.Reader) ([]byte, error) {
 	for have := 0; ; {
-		b, err := r.Peek(have + 1)
-		if err != nil {
+		if _, err := r.Peek(have + 1); err != nil {
 			return nil, err
 		}
-		b, _ = r.Peek(r.Buffered())
+		b, _ := r.Peek(r.Buffered())
 		if end := bytes.Index(b, headEnd); end >= 0 {
 			return b[:end+4], nil
 		}

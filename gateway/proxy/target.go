@@ -150,8 +150,9 @@ func checkQuery(tail []byte) *Fault {
 // digits, '-', '.' and '_', or an address; IPv6 in brackets. That is narrower than RFC
 // 3986 section 3.2.2, which allows commas and percent-encodings that no name has.
 func isAuthority(s []byte) bool {
-	host, port := s, []byte(nil)
+	host := s
 	if i := bytes.LastIndexByte(s, ':'); i >= 0 && bytes.IndexByte(s[i:], ']') < 0 {
+		var port []byte
 		if host, port = s[:i], s[i+1:]; !isDecimal(port) || cappedInt(port, 1<<16) > 65535 {
 			return false
 		}

@@ -137,7 +137,7 @@ func (g *group) exchange(x *trip) error {
 func pick(servers []*server, turn uint32, now time.Time, not *server) *server {
 	var up, down *server
 	for i := range servers {
-		s := servers[(turn+uint32(i))%uint32(len(servers))]
+		s := servers[(turn+uint32(i))%uint32(len(servers))] //nolint:gosec // a handful of servers
 		switch {
 		case s == not:
 		case s.downUntil.Load() > now.UnixNano():

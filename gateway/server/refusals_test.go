@@ -32,7 +32,8 @@ func with(r request, change func(*request)) request {
 	return r
 }
 
-func post(path, user string) request { return request{path: path, user: user} }
+// post is by user u.
+func post(path string) request { return request{path: path, user: "u"} }
 
 var shut = config.Rate{}
 
@@ -42,6 +43,7 @@ var rare = config.Rate{QPS: 1e-6, Burst: 1}
 // Every refusal that this version gives: its status, its code, whether and when
 // to come again, and all that is true of each.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	const never, ever = 0, -1 // how long to wait: not at all, or some time
 	type check func(*testing.T, answer)
 	tests := map[string]struct {
@@ -75,19 +77,19 @@ func TestRefusals(t *testing.T) {
 		"unknown item to buy":  {ask: with(purchase("u"), func(r *request) { r.path = "/seckill/nope" }), status: 404, code: "no_such_item"},
 		"unknown order":        {ask: with(get("/orders/1"), func(r *request) { r.user = "u" }), status: 404, code: "no_such_order"},
 		"unknown biz_id":       {ask: with(get("/orders?biz_id=1"), func(r *request) { r.user = "u" }), status: 404, code: "no_such_order"},
-		"unknown order to pay": {setup: unchanged(api.ErrNotFound), ask: post("/orders/1/pay", "u"), status: 404, code: "no_such_order"},
+		"unknown order to pay": {setup: unchanged(api.ErrNotFound), ask: post("/orders/1/pay"), status: 404, code: "no_such_order"},
 		"unknown path":         {ask: get("/nope"), status: 404, code: "no_route"},
 		"unknown module":       {ask: get("/_rushgate/nope.js"), status: 404, code: "no_route"},
-		"half a path":          {ask: post("/seckill/", "u"), status: 404, code: "no_route"},
-		"too much of a path":   {ask: post("/seckill/1001/x", "u"), status: 404, code: "no_route"},
-		"unknown action":       {ask: post("/orders/1/eat", "u"), status: 404, code: "no_route"},
+		"half a path":          {ask: post("/seckill/"), status: 404, code: "no_route"},
+		"too much of a path":   {ask: post("/seckill/1001/x"), status: 404, code: "no_route"},
+		"unknown action":       {ask: post("/orders/1/eat"), status: 404, code: "no_route"},
 		"GET to buy":           {ask: get("/seckill/1001"), status: 405, code: "method_not_allowed", check: has("Allow", "POST")},
-		"POST to read":         {ask: post("/items", "u"), status: 405, code: "method_not_allowed", check: has("Allow", "GET, HEAD")},
+		"POST to read":         {ask: post("/items"), status: 405, code: "method_not_allowed", check: has("Allow", "GET, HEAD")},
 		"TRACE":                {ask: with(get("/items"), func(r *request) { r.method = "TRACE" }), status: 405, code: "method_not_allowed", check: has("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")},
 		"a second purchase":    {setup: fails(&api.Refusal{Code: api.Duplicate}), ask: purchase("u"), status: 409, code: "duplicate"},
 		"sold out by the mark": {ask: with(purchase("u"), func(r *request) { r.path = "/seckill/out" }), status: 409, code: "sold_out"},
 		"more than there is":   {setup: fails(&api.Refusal{Code: api.SoldOut}), ask: purchase("u"), status: 409, code: "sold_out"},
-		"paid before": {setup: unchanged(&api.Refusal{Code: api.OrderState, State: api.StatePaid}), ask: post("/orders/1/pay", "u"), status: 409, code: "order_state", check: func(t *testing.T, a answer) {
+		"paid before": {setup: unchanged(&api.Refusal{Code: api.OrderState, State: api.StatePaid}), ask: post("/orders/1/pay"), status: 409, code: "order_state", check: func(t *testing.T, a answer) {
 			if a.member.State != "paid" {
 				t.Errorf("state %q", a.member.State)
 			}
@@ -107,7 +109,7 @@ func TestRefusals(t *testing.T) {
 			}
 		}},
 		"too early, repeat":   {ask: with(purchase("u"), func(r *request) { r.path, r.retry = "/seckill/early", true }), status: 425, code: "not_started", wait: ever},
-		"too early to pay":    {setup: unchanged(&api.Refusal{Code: api.NotStarted}), ask: post("/orders/1/pay", "u"), status: 425, code: "not_started", wait: time.Second},
+		"too early to pay":    {setup: unchanged(&api.Refusal{Code: api.NotStarted}), ask: post("/orders/1/pay"), status: 425, code: "not_started", wait: time.Second},
 		"address limit":       {change: func(c *config.Config) { c.Limits.IP.QPS, c.Limits.IP.Burst = rare.QPS, rare.Burst }, before: 1, ask: with(get("/items"), func(r *request) { r.peer = "192.0.2.1" }), status: 429, code: "limited", wait: ever, check: usedUp("ip")},
 		"user limit":          {change: func(c *config.Config) { c.Limits.User = rare }, before: 1, ask: purchase("u"), status: 429, code: "limited", wait: ever, check: usedUp("user")},
 		"item limit":          {change: func(c *config.Config) { c.Limits.Items["1001"] = rare }, before: 1, ask: purchase("u"), status: 429, code: "limited", wait: ever, check: usedUp("item")},
@@ -137,10 +139,10 @@ func TestRefusals(t *testing.T) {
 		"a bug in a purchase": {setup: func(g *gateway) {
 			g.orders.place = func(context.Context, api.Ticket) (api.Order, error) { panic("a bug") }
 		}, ask: purchase("u"), status: 504, code: "unknown_outcome", wait: time.Second},
-		"payment's answer lost": {setup: unchanged(api.ErrUnknown), ask: post("/orders/1/pay", "u"), status: 504, code: "unknown_outcome", wait: time.Second, check: says("order")},
-		"a bug in a payment":    {setup: func(g *gateway) { g.orders.change = func(string, string) (api.Order, error) { panic("a bug") } }, ask: post("/orders/1/cancel", "u"), status: 504, code: "unknown_outcome", wait: time.Second, check: says("order")},
-		"payment, nameless":     {setup: unchanged(errors.New("disk")), ask: post("/orders/1/pay", "u"), status: 504, code: "unknown_outcome", wait: time.Second},
-		"payment, not done":     {setup: unchanged(api.ErrFailed), ask: post("/orders/1/pay", "u"), status: 503, code: "overloaded", wait: time.Second},
+		"payment's answer lost": {setup: unchanged(api.ErrUnknown), ask: post("/orders/1/pay"), status: 504, code: "unknown_outcome", wait: time.Second, check: says("order")},
+		"a bug in a payment":    {setup: func(g *gateway) { g.orders.change = func(string, string) (api.Order, error) { panic("a bug") } }, ask: post("/orders/1/cancel"), status: 504, code: "unknown_outcome", wait: time.Second, check: says("order")},
+		"payment, nameless":     {setup: unchanged(errors.New("disk")), ask: post("/orders/1/pay"), status: 504, code: "unknown_outcome", wait: time.Second},
+		"payment, not done":     {setup: unchanged(api.ErrFailed), ask: post("/orders/1/pay"), status: 503, code: "overloaded", wait: time.Second},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -53,7 +53,7 @@ type Server struct {
 	opt    settings
 	log    *slog.Logger
 	http   *fasthttp.Server
-	base   context.Context // ends when waiting for purchases is over
+	base   context.Context //nolint:containedctx // the server's own life: ends when waiting for purchases is over
 	cancel context.CancelFunc
 
 	first    []stage

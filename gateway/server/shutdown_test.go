@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -65,13 +64,13 @@ func TestShutdownWaitsForEver(t *testing.T) {
 		c.Upstreams["backend"] = u
 	})
 	asked := make(chan struct{}, 2)
-	hang := func(ctx context.Context) (api.Order, error) {
+	hang := func(ctx context.Context) error {
 		asked <- struct{}{}
 		<-ctx.Done()
-		return api.Order{}, ctx.Err()
+		return ctx.Err()
 	}
-	g.orders.place = func(ctx context.Context, _ api.Ticket) (api.Order, error) { return hang(ctx) }
-	g.orders.find = hang
+	g.orders.place = func(ctx context.Context, _ api.Ticket) (api.Order, error) { return api.Order{}, hang(ctx) }
+	g.orders.find = func(ctx context.Context) (api.Order, error) { return api.Order{}, hang(ctx) }
 	g.Start(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(g.ln) }()
@@ -108,7 +107,7 @@ func TestBustedListsAreIgnored(t *testing.T) {
 	} {
 		c := config.Default()
 		change(&c)
-		_, err := New(Options{Config: c, Orders: &orders{}, Registry: prometheus.NewRegistry(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		_, err := New(Options{Config: c, Orders: &orders{}, Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("got %v, want an error about %s", err, word)
 		}

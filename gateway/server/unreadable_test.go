@@ -9,6 +9,7 @@ import (
 
 // These need a request that is not whole, or not of this version.
 func TestUnreadableRequests(t *testing.T) {
+	t.Parallel()
 	quick := func(c *config.Config) { c.Server.Read = config.Duration(50 * time.Millisecond) }
 	for name, tt := range map[string]struct {
 		change func(*config.Config)

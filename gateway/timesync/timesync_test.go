@@ -75,7 +75,7 @@ func TestMeasuredTimeIsTheSourcesAlone(t *testing.T) {
 	c := New(time.Now)
 	c.Set(Redis, Estimate{At: start, Offset: time.Minute})
 	got := c.At(start.Add(10 * time.Second))
-	if want := start.Round(0).Add(time.Minute + 10*time.Second); got != want {
+	if want := start.Round(0).Add(time.Minute + 10*time.Second); !got.Equal(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

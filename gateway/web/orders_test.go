@@ -22,7 +22,7 @@ func bought(t *testing.T, s *stub) context.Context {
 // to them was.
 func TestPayAndCancel(t *testing.T) {
 	order := func(state string) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) { reply(w, 200, (&stub{}).order("1", state)) }
+		return func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, (&stub{}).order("1", state)) }
 	}
 	for name, c := range map[string]struct {
 		press        string

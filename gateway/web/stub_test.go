@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -241,9 +242,7 @@ func made(order map[string]any) http.HandlerFunc { return answer(201, "", order)
 // becomes the header as well.
 func refuse(status int, code string, more map[string]any) http.HandlerFunc {
 	problem := map[string]any{"type": "about:blank", "status": status, "code": code, "trace_id": "t"}
-	for k, v := range more {
-		problem[k] = v
-	}
+	maps.Copy(problem, more)
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if ms, ok := problem["retry_after_ms"].(int); ok {
 			w.Header().Set("Retry-After", strconv.Itoa((ms+999)/1000))
