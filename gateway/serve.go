@@ -217,7 +217,7 @@ func (p *program) greet(a *app, l *config.Loaded, zeroSetup bool) {
 	}
 	if zeroSetup && a.backend != nil {
 		fmt.Fprintf(p.Stdout, "\nBuy one (again with the same key: the same order):\n\n"+
-			"  curl -i -X POST %s/seckill/1001 -H 'X-User-Id: alice' -H 'Idempotency-Key: alice-1'\n", at)
+			"  curl -i -X POST %s/seckill/1001 -H 'X-User-Id: buyer-1' -H 'Idempotency-Key: buyer-1-a'\n", at)
 	}
 	if a.filter == nil {
 		fmt.Fprint(p.Stdout, "\nThere is no Redis in this version: every purchase takes the DB path, within breaker.db_path.\n")
