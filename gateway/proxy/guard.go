@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,32 +19,53 @@ var errOverBudget = errors.New("the request is over its budget of bytes")
 // Guard returns a listener whose connections count the bytes of each request:
 // a head and a body of the bounds' sizes, twice over, for chunk framing and for
 // what has been read of the next request. Chunk extensions, which fasthttp
-// throws away without counting, end there.
+// throws away without counting, end there. It counts the connections too, and
+// answers one beyond Bounds.Concurrency with Bounds.Full.
 //
 // Under TLS give it the TLS listener, so that what is counted is HTTP; fasthttp's
 // RequestCtx.IsTLS is false then, as it looks at the connection's type.
 func Guard(ln net.Listener, b Bounds) net.Listener {
 	b = b.withDefaults()
-	return &guard{Listener: ln, budget: 2 * (b.HeaderBytes + b.BodyBytes)}
+	return &guard{Listener: ln, budget: 2 * (b.HeaderBytes + b.BodyBytes), most: int64(b.Concurrency), full: b.Full}
 }
 
 type guard struct {
 	net.Listener
 	budget int
+	most   int64 // connections at a time
+	full   []byte
+	open   atomic.Int64
 }
 
 func (g *guard) Accept() (net.Conn, error) {
-	c, err := g.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		c, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if g.open.Add(1) <= g.most {
+			return &boundConn{Conn: c, guard: g, budget: g.budget, left: g.budget}, nil
+		}
+		g.open.Add(-1)
+		g.turnAway(c)
 	}
-	return &boundConn{Conn: c, budget: g.budget, left: g.budget}, nil
+}
+
+// turnAway answers a connection that is one too many, before anything is read
+// from it. The answer fits into the socket's buffer, so nobody waits for it.
+func (g *guard) turnAway(c net.Conn) {
+	if c.SetWriteDeadline(time.Now().Add(lingerFor)) == nil {
+		_, _ = c.Write(g.full)
+	}
+	_ = c.Close()
 }
 
 // boundConn remembers of the request being read what fasthttp's errors do not
 // tell. Its fields belong to the goroutine that serves the connection.
 type boundConn struct {
 	net.Conn
+	guard    *guard
+	closed   atomic.Bool // its place is free again
 	budget   int
 	left     int  // bytes that this request may still take
 	lineRead bool // the request line has ended
@@ -75,6 +97,9 @@ func (c *boundConn) Read(p []byte) (int, error) {
 // with unread bytes resets the connection, and the client's system then drops
 // the answer that it has not handed over yet (RFC 9112 section 9.6).
 func (c *boundConn) Close() error {
+	if c.closed.CompareAndSwap(false, true) {
+		defer c.guard.open.Add(-1)
+	}
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); c.linger && ok && half.CloseWrite() == nil {
 		if c.Conn.SetReadDeadline(time.Now().Add(lingerFor)) == nil {
 			_, _ = io.Copy(io.Discard, c.Conn) // ends with the client's end, or the deadline

@@ -18,7 +18,8 @@ type Bounds struct {
 	Idle        time.Duration // between two requests; default 60s
 	HeaderBytes int           // request line and fields together; default 16 KiB
 	BodyBytes   int           // request body, decoded; default 1 MiB
-	Concurrency int           // connections at a time; one more is told 503 and closed; default 16384
+	Concurrency int           // connections at a time; one more is told Full and closed; default 16384
+	Full        []byte        // a whole HTTP response; by default a bare 503
 	// OnError writes the answer to a request that could not be read; the
 	// connection is closed after it. There is no Head then. By default the
 	// answer is the Fault's status and detail as text.
@@ -32,6 +33,9 @@ func (b Bounds) withDefaults() Bounds {
 	b.HeaderBytes = cmp.Or(b.HeaderBytes, 16<<10)
 	b.BodyBytes = cmp.Or(b.BodyBytes, 1<<20)
 	b.Concurrency = cmp.Or(b.Concurrency, 16<<10)
+	if b.Full == nil {
+		b.Full = []byte("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+	}
 	if b.OnError == nil {
 		b.OnError = func(ctx *fasthttp.RequestCtx, f *Fault) { ctx.Error(f.Detail, f.Status) }
 	}
@@ -48,7 +52,9 @@ func Harden(s *fasthttp.Server, b Bounds) {
 	s.ReadTimeout, s.WriteTimeout, s.IdleTimeout = b.Read, b.Write, b.Idle
 	s.ReadBufferSize = b.HeaderBytes // the only bound on a head
 	s.MaxRequestBodySize = b.BodyBytes
-	s.Concurrency = b.Concurrency
+	// Guard counts the connections, and answers as we do; fasthttp's own answer is
+	// text. A worker ends a little after its connection, so it needs room beyond.
+	s.Concurrency = 2 * b.Concurrency
 	s.StreamRequestBody = false // a body is whole before the handler runs
 	// Else a multipart body is parsed, spilled to files, and written anew.
 	s.DisablePreParseMultipartForm = true

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -113,6 +114,13 @@ func (r *refusal) appendBody(b []byte, p problem, traceID []byte) []byte {
 	} else {
 		b = appendHead(b, p.status, r.code, r.detail)
 	}
+	b = r.appendFields(b)
+	b = append(append(b, `,"trace_id":"`...), traceID...)
+	return append(b, `"}`...)
+}
+
+// appendFields writes what belongs to this refusal alone.
+func (r *refusal) appendFields(b []byte) []byte {
 	if r.scope != "" {
 		b = append(append(append(b, `,"scope":"`...), r.scope...), '"')
 	}
@@ -126,8 +134,15 @@ func (r *refusal) appendBody(b []byte, p problem, traceID []byte) []byte {
 	if r.wait > 0 {
 		b = strconv.AppendInt(append(b, `,"retry_after_ms":`...), wholeMillis(r.wait), 10)
 	}
-	b = append(append(b, `,"trace_id":"`...), traceID...)
-	return append(b, `"}`...)
+	return b
+}
+
+// fullResponse is what a connection beyond maxConnections is told. There is no
+// request yet, so it has no trace.
+func fullResponse() []byte {
+	body := append((&refusal{code: "overloaded", wait: time.Second}).appendFields(append([]byte(nil), problems["overloaded"].head...)), '}')
+	head := "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nCache-Control: no-store\r\nRetry-After: 1\r\nConnection: close\r\n"
+	return fmt.Appendf(nil, "%sContent-Length: %d\r\n\r\n%s", head, len(body), body)
 }
 
 // appendHead begins the JSON.

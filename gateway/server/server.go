@@ -193,6 +193,7 @@ func (s *Server) buildHTTP(c *config.Config) {
 	s.opt.Bounds = proxy.Bounds{
 		Read: time.Duration(c.Server.Read), Write: time.Duration(c.Server.Write), Idle: time.Duration(c.Server.Idle),
 		HeaderBytes: int(c.Server.HeaderBytes), BodyBytes: int(c.Server.BodyBytes), Concurrency: maxConnections,
+		Full:    fullResponse(),
 		OnError: s.unreadable,
 	}
 	s.http = &fasthttp.Server{Handler: s.handle, Logger: quiet{}}
