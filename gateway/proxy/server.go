@@ -43,8 +43,9 @@ func (b Bounds) withDefaults() Bounds {
 }
 
 // Harden sets every bound of a fasthttp server, and what a proxy needs. The
-// server's ConnState is called as before; without a Logger it logs nothing. Serve it with a listener from
-// [Guard], and leave MaxConnsPerIP at zero, which would hide Guard's connections.
+// server's ConnState is called as before; without a Logger it logs nothing.
+// Serve it with a listener from [Guard], which bounds the connections, and leave
+// MaxConnsPerIP at zero, since it would hide Guard's connections.
 func Harden(s *fasthttp.Server, b Bounds) {
 	b = b.withDefaults()
 	// Without these three a slow client holds its connection for ever, and so
