@@ -68,12 +68,12 @@ func rushFlags() map[string]string {
 
 // rightAnswers are the codes that each kind of request may be told; "" is an
 // order. limited and overloaded say "ask again", so everyone may hear them; so
-// does unknown_outcome, which a first try may hear as well: a repeat that comes
-// while it is in flight joins it and makes it a repeat.
+// does unknown_outcome, which a first try may hear as well: another request with
+// its key that comes while it is in flight joins it and makes it a repeat.
 var rightAnswers = map[string][]string{
 	"first":      {"", "sold_out", "duplicate", "limited", "overloaded", "unknown_outcome"},
 	"repeat":     {"", "sold_out", "duplicate", "limited", "overloaded", "unknown_outcome"},
-	"other key":  {"", "sold_out", "duplicate", "limited", "overloaded"},
+	"other key":  {"", "sold_out", "duplicate", "limited", "overloaded", "unknown_outcome"},
 	"wrong item": {"no_such_item"},
 	"early":      {"not_started"},
 	"blocked":    {"blacklisted", "sold_out"}, // the mark is read first
