@@ -71,14 +71,20 @@ type Identity struct {
 
 // Redis says where the admission filter lives.
 type Redis struct {
-	Mode  string   `yaml:"mode"`  // "memory": inside the one process
-	Addrs []string `yaml:"addrs"` // host:port
+	Mode         string   `yaml:"mode"`          // "memory": inside the one process; "single": in one primary, for many
+	Addrs        []string `yaml:"addrs"`         // host:port, redis://host:port or, with TLS, rediss://host:port
+	Username     string   `yaml:"username"`      // ACL user; "" for the default one
+	PasswordFile string   `yaml:"password_file"` // "": none is sent
+	CAFile       string   `yaml:"ca_file"`       // PEM, for rediss; "": the system's certificates
+	Timeout      Duration `yaml:"timeout"`       // of a dial, and of a call without a sooner deadline
+	Conns        int      `yaml:"conns"`         // connections at most, of each use (admission, limits, locks)
 }
 
 // SQL says where orders are kept.
 type SQL struct {
-	Driver string `yaml:"driver"` // "sqlite"
-	DSN    string `yaml:"dsn"`    // sqlite: a file, "" for rushgate.db in Data
+	Driver string `yaml:"driver"` // "sqlite", "mysql" (MariaDB too) or "postgres"
+	DSN    string `yaml:"dsn"`    // sqlite: a file, "" for rushgate.db in Data; else the driver's own form
+	Conns  int    `yaml:"conns"`  // connections to a database server at most; unused with sqlite
 }
 
 // Tickets are the signed notes that hand an admitted request to the backend.
@@ -132,11 +138,11 @@ type IPRate struct {
 	Exempt     []string `yaml:"exempt"`      // CIDRs or addresses that are not limited
 }
 
-// ScopedRate is a rate that holds on one node, or later over all of them.
+// ScopedRate is a rate that holds on each node, or over all of them together.
 type ScopedRate struct {
 	QPS   float64 `yaml:"qps"`
 	Burst int     `yaml:"burst"`
-	Scope string  `yaml:"scope"` // "node"
+	Scope string  `yaml:"scope"` // "node" or, with Redis, "cluster"
 }
 
 // Blacklist names who is refused.
@@ -164,6 +170,7 @@ type DBPath struct {
 
 // Lock is the lock around a placement.
 type Lock struct {
+	Mode    string   `yaml:"mode"` // "auto": on Redis where there is one; "none": never
 	TTL     Duration `yaml:"ttl"`
 	Wait    Duration `yaml:"wait"` // for the lock, and for a reseed that is running
 	MaxHold Duration `yaml:"max_hold"`
@@ -207,8 +214,8 @@ func Default() Config {
 		Server:         Server{Read: 5 * second, Write: 10 * second, Idle: 60 * second, HeaderBytes: 16 << 10, Fields: 100, BodyBytes: 1 << 20},
 		TrustedProxies: []TrustedProxy{},
 		Identity:       Identity{Mode: "header", Trusted: []string{"127.0.0.0/8", "::1"}},
-		Redis:          Redis{Mode: "memory", Addrs: []string{}},
-		SQL:            SQL{Driver: "sqlite"},
+		Redis:          Redis{Mode: "memory", Addrs: []string{}, Timeout: 1 * second, Conns: 32},
+		SQL:            SQL{Driver: "sqlite", Conns: 16},
 		Tickets:        Tickets{Keys: []TicketKey{}, Window: 30 * second},
 		Upstreams:      map[string]Upstream{"backend": {Embedded: true, Servers: []string{}, Timeout: 3 * second}},
 		Routes:         []Route{},
@@ -226,7 +233,7 @@ func Default() Config {
 			Window: 10 * second, MinRequests: 20, FailureRatio: 0.5, SlowCall: 200 * ms, OpenFor: 5 * second,
 			DBPath: DBPath{QPS: 200, Concurrency: 32},
 		},
-		Lock:   Lock{TTL: 10 * second, Wait: 500 * ms, MaxHold: 5 * minute},
+		Lock:   Lock{Mode: "auto", TTL: 10 * second, Wait: 500 * ms, MaxHold: 5 * minute},
 		Sales:  Sales{PreheatLead: 10 * minute, Keep: 120 * minute, RepairAfter: 4 * second},
 		Orders: Orders{PayWithin: 15 * minute, ItemConcurrency: 256},
 		Log:    Log{Level: "info", Format: "text"},
