@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -41,13 +42,32 @@ func (k Key) String() string { return "key " + k.ID }
 // GoString is String, for %#v.
 func (k Key) GoString() string { return k.String() }
 
-// Keys signs and verifies tickets. It doesn't change: to rotate a secret, make
-// new Keys that verify both, then new ones that sign with the new, then drop
-// the old. Safe for concurrent use.
+// Keys signs and verifies tickets. Safe for concurrent use.
+//
+// To rotate a secret without losing a ticket that is under way, [Keys.Replace]
+// them three times, each time first where tickets are verified and then where
+// they are signed: with keys that verify both, with keys that sign with the new,
+// and, a ticket's window later, with the new alone.
 type Keys struct {
+	ring atomic.Pointer[ring] // replaced, never changed
+}
+
+// ring is one set of keys.
+type ring struct {
 	signer  string // id
 	secrets map[string][]byte
 }
+
+func newKeys(r *ring) *Keys {
+	k := &Keys{}
+	k.ring.Store(r)
+	return k
+}
+
+// Replace puts the keys of next in force, for whoever holds k, from the next
+// Sign and Verify on. A ticket that was signed before still verifies if its key
+// is among them.
+func (k *Keys) Replace(next *Keys) { k.ring.Store(next.ring.Load()) }
 
 // NewKeys returns Keys that sign with the first key and verify with all. It
 // keeps copies of the secrets.
@@ -55,19 +75,19 @@ func NewKeys(keys []Key) (*Keys, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("no ticket key: give one, the same to gateway and backend")
 	}
-	k := &Keys{signer: keys[0].ID, secrets: make(map[string][]byte, len(keys))}
+	r := &ring{signer: keys[0].ID, secrets: make(map[string][]byte, len(keys))}
 	for _, key := range keys {
 		switch {
 		case !validName(key.ID, maxKeyID):
 			return nil, fmt.Errorf("ticket key id %.40q: want 1 to %d of A-Z, a-z, 0-9, _, -", key.ID, maxKeyID)
 		case len(key.Secret) < minSecret:
 			return nil, fmt.Errorf("ticket key %q: the secret has %d bytes, want %d or more", key.ID, len(key.Secret), minSecret)
-		case k.secrets[key.ID] != nil:
+		case r.secrets[key.ID] != nil:
 			return nil, fmt.Errorf("ticket key %q is there twice: give each its own id", key.ID)
 		}
-		k.secrets[key.ID] = bytes.Clone(key.Secret)
+		r.secrets[key.ID] = bytes.Clone(key.Secret)
 	}
-	return k, nil
+	return newKeys(r), nil
 }
 
 // RandomKeys returns Keys with one secret that nobody else knows: for a gateway
@@ -75,11 +95,11 @@ func NewKeys(keys []Key) (*Keys, error) {
 func RandomKeys() *Keys {
 	secret := make([]byte, minSecret)
 	_, _ = rand.Read(secret) // never fails: it ends the program instead
-	return &Keys{signer: "random", secrets: map[string][]byte{"random": secret}}
+	return newKeys(&ring{signer: "random", secrets: map[string][]byte{"random": secret}})
 }
 
 // String names the signing key and keeps the secrets.
-func (k *Keys) String() string { return "keys signing with " + k.signer }
+func (k *Keys) String() string { return "keys signing with " + k.ring.Load().signer }
 
 // GoString is String, for %#v.
 func (k *Keys) GoString() string { return k.String() }
@@ -96,15 +116,16 @@ func (k *Keys) Sign(t Ticket) string {
 	enc.SetEscapeHTML(false) // a user of 128 "<" would outgrow maxTicket
 	_ = enc.Encode(t)        // strings and numbers always encode
 	payload := base64.RawURLEncoding.EncodeToString(bytes.TrimSuffix(text.Bytes(), []byte("\n")))
-	head := ticketVersion + "." + k.signer + "." + payload
-	return head + "." + mac(k.secrets[k.signer], head)
+	r := k.ring.Load()
+	head := ticketVersion + "." + r.signer + "." + payload
+	return head + "." + mac(r.secrets[r.signer], head)
 }
 
 // Verify returns the ticket that header carries. The error wraps
 // ErrTicketInvalid, or ErrTicketExpired if now has reached the ticket's Exp.
 // Nothing is decoded before the signature holds.
 func (k *Keys) Verify(header string, now time.Time) (Ticket, error) {
-	payload, err := k.authentic(header)
+	payload, err := k.ring.Load().authentic(header)
 	if err != nil {
 		return Ticket{}, fmt.Errorf("%w: %w", ErrTicketInvalid, err)
 	}
@@ -119,7 +140,7 @@ func (k *Keys) Verify(header string, now time.Time) (Ticket, error) {
 }
 
 // authentic returns the payload of a header that one of the keys has signed.
-func (k *Keys) authentic(header string) (payload string, err error) {
+func (r *ring) authentic(header string) (payload string, err error) {
 	if len(header) > maxTicket {
 		return "", fmt.Errorf("longer than %d bytes", maxTicket)
 	}
@@ -133,7 +154,7 @@ func (k *Keys) authentic(header string) (payload string, err error) {
 	if version != ticketVersion {
 		return "", fmt.Errorf("its version is not %s", ticketVersion)
 	}
-	secret, ok := k.secrets[id]
+	secret, ok := r.secrets[id]
 	if !ok {
 		return "", fmt.Errorf("key id %.32q is not known", id)
 	}

@@ -5,6 +5,8 @@ package admin
 import (
 	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/pprof"
 	"strings"
@@ -27,6 +29,21 @@ const checkTime = 2 * time.Second
 type Options struct {
 	Registry *prometheus.Registry
 	Checks   []Check
+
+	// Token returns the bearer token that /admin/ asks for; it is called for each
+	// request, so that a token can be replaced. No token, "", lets nobody in. A
+	// nil Token says that none is configured: then /admin/ is for this machine
+	// alone.
+	Token func() []byte
+	// Config writes the configuration in force as JSON, secrets masked. nil:
+	// there is no /admin/config.
+	Config func(io.Writer) error
+	// Reload reads the configuration again and puts it in force. It returns what
+	// to tell the operator, a value for JSON; after an error nothing has changed.
+	// nil: there is no /admin/reload.
+	Reload func(context.Context) (any, error)
+	// Log takes one line for each change that somebody asked for. nil: none.
+	Log *slog.Logger
 }
 
 // New returns a server for the admin listener:
@@ -35,7 +52,10 @@ type Options struct {
 //   - /readyz answers 200 when every check holds, else 503; ?verbose lists them;
 //   - /healthz is /readyz under the name that some load balancers ask for;
 //   - /metrics speaks the Prometheus text format;
-//   - /debug/pprof/ profiles.
+//   - /debug/pprof/ profiles;
+//   - GET /admin/config shows the configuration in force, and POST /admin/reload
+//     reads it anew: 200, or 422 where it cannot be used and nothing has changed.
+//     Both are behind [Options.Token].
 func New(o Options) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
@@ -47,6 +67,7 @@ func New(o Options) *http.Server {
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	newOperator(&o).register(mux, &o)
 	return &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 5 * time.Second,

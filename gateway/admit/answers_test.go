@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"rushgate/backend/api"
+	"rushgate/gateway/limit"
 	"rushgate/lua"
 )
 
@@ -168,7 +169,7 @@ func TestRefuseLimitIsOver(t *testing.T) {
 	} {
 		for code, f := range map[string]*filter{"refuse": always(lua.SoldOut), "find": always(lua.Paused)} {
 			t.Run(name+" "+code, func(t *testing.T) {
-				x := open(t, f, func(o *Options) { o.RefuseQPS, o.RefuseBurst = tt.qps, tt.burst })
+				x := open(t, f, func(o *Options) { o.Refuse = limit.Rate{QPS: tt.qps, Burst: tt.burst} })
 				for i := range 4 {
 					got := x.told(t, again(buys("u")))
 					if want := i >= tt.calls; (got == "unknown") != want {

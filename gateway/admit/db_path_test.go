@@ -64,7 +64,7 @@ func TestClosedDBPathLetsABurstThrough(t *testing.T) {
 			t.Errorf("told to wait %v", wait)
 		}
 	}
-	if n := len(d.slots); n != 0 {
+	if n := d.slots.taken.Load(); n != 0 {
 		t.Errorf("%d slots are taken for ever", n)
 	}
 }

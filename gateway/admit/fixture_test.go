@@ -15,6 +15,7 @@ import (
 
 	"rushgate/backend/api"
 	"rushgate/gateway/catalogue"
+	"rushgate/gateway/limit"
 	"rushgate/lua"
 )
 
@@ -199,11 +200,14 @@ func open(t *testing.T, f lua.Filter, change func(*Options)) *fixture {
 	})
 	o := Options{
 		Filter: f, Orders: x.orders, Catalogue: c, Meter: x.meter,
-		Breaker:   BreakerOptions{Window: 10 * time.Second, MinRequests: 20, FailureRatio: 0.5, SlowCall: 200 * time.Millisecond, OpenFor: 5 * time.Second},
-		DBPath:    DBPathLimit{QPS: 1e6, Concurrency: 1000},
-		RefuseQPS: 1e6, RefuseBurst: 1e6,
-		ReseedWait: 500 * time.Millisecond, Timeout: 3 * time.Second, Window: 30 * time.Second,
-		NowMS: func() int64 { return time.Now().UnixMilli() }, Now: time.Now,
+		Numbers: Numbers{
+			Breaker: BreakerOptions{Window: 10 * time.Second, MinRequests: 20, FailureRatio: 0.5, SlowCall: 200 * time.Millisecond, OpenFor: 5 * time.Second},
+			DBPath:  DBPathLimit{QPS: 1e6, Concurrency: 1000},
+			Refuse:  limit.Rate{QPS: 1e6, Burst: 1e6},
+		},
+		Terms:   Terms{ReseedWait: 500 * time.Millisecond, Window: 30 * time.Second},
+		Timeout: 3 * time.Second,
+		NowMS:   func() int64 { return time.Now().UnixMilli() }, Now: time.Now,
 	}
 	if change != nil {
 		change(&o)

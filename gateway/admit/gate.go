@@ -4,6 +4,7 @@
 package admit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,24 @@ type Request struct {
 	User   string
 	BizID  string
 	Qty    int
-	Repeat bool // the client says that it has sent this key before
+	Repeat bool   // the client says that it has sent this key before
+	Terms  *Terms // that were in force when the request came; nil: those of the Options
+}
+
+// Terms are what a purchase is promised when it begins; it keeps them to its end.
+type Terms struct {
+	ReseedWait time.Duration // how long a purchase waits for a reseed that is running
+	Window     time.Duration // longest life of a ticket
+}
+
+// Numbers are what all purchases share, and what can change while they run.
+type Numbers struct {
+	Breaker BreakerOptions
+	DBPath  DBPathLimit
+	// Refuse bounds the repeats whose refusal is made final in SQL, or whose
+	// outcome is looked up there; over it a repeat is told unknown_outcome. QPS 0
+	// closes.
+	Refuse limit.Rate
 }
 
 // Overloaded says: definitely not done; ask again after RetryAfter.
@@ -58,19 +76,12 @@ type Options struct {
 	Filter    lua.Filter // nil: none, every purchase takes the DB path
 	Orders    Orders
 	Catalogue *catalogue.Catalogue
-	Breaker   BreakerOptions
-	DBPath    DBPathLimit
-	// RefuseQPS and RefuseBurst bound the repeats whose refusal is made final in
-	// SQL, or whose outcome is looked up there; over them a repeat is told
-	// unknown_outcome. RefuseQPS 0 closes.
-	RefuseQPS   float64
-	RefuseBurst int
-	ReseedWait  time.Duration // how long a purchase waits for a reseed that is running
-	Timeout     time.Duration // of one purchase, from here to its answer
-	Window      time.Duration // longest life of a ticket
-	NowMS       func() int64  // the sale's clock, Unix milliseconds
-	Now         func() time.Time
-	Meter       Meter
+	Numbers
+	Terms
+	Timeout time.Duration // of one purchase, from here to its answer
+	NowMS   func() int64  // the sale's clock, Unix milliseconds
+	Now     func() time.Time
+	Meter   Meter
 }
 
 // Gate is safe for concurrent use.
@@ -86,14 +97,25 @@ type Gate struct {
 // New returns a Gate. Wire Follow to the catalogue's changes.
 func New(opt Options) *Gate {
 	g := &Gate{
-		opt: opt, db: newDBPath(opt.DBPath), refuse: limit.NewBucket(limit.Rate{QPS: opt.RefuseQPS, Burst: opt.RefuseBurst}),
+		opt: opt, db: newDBPath(opt.DBPath), refuse: limit.NewBucket(opt.Refuse),
 		flights: flights{byKey: make(map[key]*flight)},
 	}
 	if opt.Filter != nil {
-		g.filter = guard(opt.Filter, opt.Breaker, opt.Meter)
+		g.filter = guard(opt.Filter, opt.Breaker, opt.Meter, opt.Now)
 	}
 	g.lanes.Store(&map[string]*lane{})
 	return g
+}
+
+// Set puts new numbers in force. Tokens, the purchases under way and the
+// breaker's state stay what they are: a limit that moves hands out no burst, and
+// an open breaker stays open.
+func (g *Gate) Set(now time.Time, n *Numbers) {
+	g.db.set(now, n.DBPath)
+	g.refuse.Set(now, n.Refuse)
+	if g.filter != nil {
+		g.filter.set(n.Breaker)
+	}
 }
 
 // Follow takes over a new catalogue: its epochs, its new items, and the end of
@@ -145,7 +167,7 @@ func (g *Gate) Buy(ctx context.Context, r Request) (o api.Order, err error) {
 	err = api.ErrUnknown
 	defer func() { g.flights.land(k, f, o, err) }()
 
-	t := &try{g: g, r: &r, key: k, flight: f, lane: g.lane([]byte(r.Item))}
+	t := &try{g: g, r: &r, key: k, flight: f, lane: g.lane([]byte(r.Item)), terms: cmp.Or(r.Terms, &g.opt.Terms)}
 	t.exp, _ = ctx.Deadline()
 	o, err = t.buy(ctx)
 	return o, named(err)

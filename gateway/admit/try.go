@@ -17,6 +17,7 @@ type try struct {
 	key    key
 	flight *flight
 	lane   *lane
+	terms  *Terms
 	exp    time.Time // nobody waits for an answer after that
 }
 
@@ -52,7 +53,7 @@ func (o *overtaken) Error() string { return fmt.Sprintf("epoch %d is over", o.ep
 // long as a reseed runs and patience lasts. Otherwise each reseed would send
 // purchases down the DB path, whose orders demand the next reseed.
 func (t *try) throughFilter(ctx context.Context) (api.Order, error) {
-	patience := t.g.opt.Now().Add(t.g.opt.ReseedWait)
+	patience := t.g.opt.Now().Add(t.terms.ReseedWait)
 	for round := 0; ; round++ {
 		o, err := t.once(ctx)
 		var over *overtaken
@@ -160,7 +161,7 @@ func (t *try) place(ctx context.Context, path api.Path, epoch int64) (api.Order,
 func (t *try) ticket(path api.Path, epoch int64) api.Ticket {
 	t.g.opt.Meter.Path(path)
 	exp := t.exp.UnixMilli()
-	if latest := t.g.opt.Now().Add(t.g.opt.Window).UnixMilli(); exp > latest {
+	if latest := t.g.opt.Now().Add(t.terms.Window).UnixMilli(); exp > latest {
 		exp = latest
 	}
 	return api.Ticket{Item: t.r.Item, User: t.r.User, BizID: t.r.BizID, Qty: t.r.Qty, Epoch: epoch, Path: path, Exp: exp}

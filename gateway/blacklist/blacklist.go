@@ -1,13 +1,12 @@
 // Package blacklist says who is refused before anything else is asked: users by
-// name, clients by address. A set never changes; a reload makes another one and
-// swaps it in.
+// name, clients by address. A set never changes; whoever holds it swaps it for
+// another one.
 package blacklist
 
 import (
 	"fmt"
 	"net/netip"
 	"strings"
-	"sync/atomic"
 
 	"github.com/gaissmai/bart"
 )
@@ -57,25 +56,6 @@ func (s *Set) HasUserBytes(user []byte) bool {
 func (s *Set) HasAddr(addr netip.Addr) bool {
 	return s.prefixes.Contains(addr.Unmap())
 }
-
-// List holds the set that is in force. The zero value holds an empty one. It is
-// safe for concurrent use: a request loads once, and sees one set throughout.
-type List struct {
-	set atomic.Pointer[Set]
-}
-
-// Load returns the set in force.
-func (l *List) Load() *Set {
-	if s := l.set.Load(); s != nil {
-		return s
-	}
-	return &none
-}
-
-// Store puts a set in force.
-func (l *List) Store(s *Set) { l.set.Store(s) }
-
-var none Set
 
 // mappedBits is the length of ::ffff:0:0/96, under which IPv4 addresses are
 // written as IPv6 (RFC 4291, section 2.5.5.2).

@@ -62,6 +62,9 @@ func (s *server) exchange(x *trip) error {
 		} else {
 			s.pool.CloseConn(c)
 		}
+		if s.retired.Load() { // after the release: whoever retires it may have looked before
+			s.pool.CloseIdleConnections()
+		}
 		return err
 	}
 }

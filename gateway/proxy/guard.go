@@ -26,13 +26,14 @@ var errOverBudget = errors.New("the request is over its budget of bytes")
 // RequestCtx.IsTLS is false then, as it looks at the connection's type.
 func Guard(ln net.Listener, b Bounds) net.Listener {
 	b = b.withDefaults()
-	return &guard{Listener: ln, budget: 2 * (b.HeaderBytes + b.BodyBytes), most: int64(b.Concurrency), full: b.Full}
+	budget := func() int { return 2 * (b.HeaderBytes + b.BodyNow()) }
+	return &guard{Listener: ln, budget: budget, most: int64(b.Concurrency), full: b.Full}
 }
 
 type guard struct {
 	net.Listener
-	budget int
-	most   int64 // connections at a time
+	budget func() int // of a request that begins now
+	most   int64      // connections at a time
 	full   []byte
 	open   atomic.Int64
 }
@@ -44,7 +45,7 @@ func (g *guard) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if g.open.Add(1) <= g.most {
-			return &boundConn{Conn: c, guard: g, budget: g.budget, left: g.budget}, nil
+			return &boundConn{Conn: c, guard: g}, nil
 		}
 		g.open.Add(-1)
 		g.turnAway(c)
@@ -66,24 +67,30 @@ type boundConn struct {
 	net.Conn
 	guard    *guard
 	closed   atomic.Bool // its place is free again
-	budget   int
-	left     int  // bytes that this request may still take
-	lineRead bool // the request line has ended
-	late     bool // a read ran into its deadline
-	linger   bool // the answer goes out before the request was read
+	begun    bool        // a byte of this request has come
+	left     int         // bytes that this request may still take
+	lineRead bool        // the request line has ended
+	late     bool        // a read ran into its deadline
+	linger   bool        // the answer goes out before the request was read
 }
 
 // nextRequest begins to count anew. What was read of a pipelined request
 // already has been counted with the one before.
-func (c *boundConn) nextRequest() { c.left, c.lineRead, c.late = c.budget, false, false }
+func (c *boundConn) nextRequest() { c.begun, c.lineRead, c.late = false, false, false }
 
-func (c *boundConn) spent() bool { return c.left <= 0 }
+func (c *boundConn) spent() bool { return c.begun && c.left <= 0 }
 
 func (c *boundConn) Read(p []byte) (int, error) {
 	if c.spent() {
 		return 0, errOverBudget
 	}
-	n, err := c.Conn.Read(p[:min(len(p), c.left)])
+	if c.begun {
+		p = p[:min(len(p), c.left)]
+	}
+	n, err := c.Conn.Read(p)
+	if !c.begun { // not before: an idle connection may wait here across a change of the bounds
+		c.begun, c.left = true, c.guard.budget()
+	}
 	c.left -= n
 	if !c.lineRead {
 		// Empty lines before the request line do not count (RFC 9112 section 2.2).

@@ -18,6 +18,7 @@ type Bounds struct {
 	Idle        time.Duration // between two requests; default 60s
 	HeaderBytes int           // request line and fields together; default 16 KiB
 	BodyBytes   int           // request body, decoded; default 1 MiB
+	BodyNow     func() int    // in place of BodyBytes, asked when the head of a request is there; may be nil
 	Concurrency int           // connections at a time; one more is told Full and closed; default 16384
 	Full        []byte        // a whole HTTP response; by default a bare 503
 	// OnError writes the answer to a request that could not be read; the
@@ -32,6 +33,9 @@ func (b Bounds) withDefaults() Bounds {
 	b.Idle = cmp.Or(b.Idle, time.Minute)
 	b.HeaderBytes = cmp.Or(b.HeaderBytes, 16<<10)
 	b.BodyBytes = cmp.Or(b.BodyBytes, 1<<20)
+	if b.BodyNow == nil {
+		b.BodyNow = func() int { return b.BodyBytes }
+	}
 	b.Concurrency = cmp.Or(b.Concurrency, 16<<10)
 	if b.Full == nil {
 		b.Full = []byte("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -53,6 +57,9 @@ func Harden(s *fasthttp.Server, b Bounds) {
 	s.ReadTimeout, s.WriteTimeout, s.IdleTimeout = b.Read, b.Write, b.Idle
 	s.ReadBufferSize = b.HeaderBytes // the only bound on a head
 	s.MaxRequestBodySize = b.BodyBytes
+	s.HeaderReceived = func(*fasthttp.RequestHeader) fasthttp.RequestConfig {
+		return fasthttp.RequestConfig{MaxRequestBodySize: b.BodyNow()}
+	}
 	// Guard counts the connections, and answers as we do; fasthttp's own answer is
 	// text. A worker ends a little after its connection, so it needs room beyond.
 	s.Concurrency = 2 * b.Concurrency

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"reflect"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -46,6 +48,13 @@ type Options struct {
 	MaxHead  int           // bytes of a response's head; default 16 KiB
 }
 
+// same says that two options mean the same.
+func (o *Options) same(p *Options) bool {
+	a, b := *o, *p
+	a.Servers, b.Servers = nil, nil
+	return slices.Equal(o.Servers, p.Servers) && reflect.DeepEqual(a, b)
+}
+
 func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, 3*time.Second)
 	o.Dial = cmp.Or(o.Dial, time.Second)
@@ -55,61 +64,6 @@ func (o Options) withDefaults() Options {
 	o.MaxBody = cmp.Or(o.MaxBody, 8<<20)
 	o.MaxHead = cmp.Or(o.MaxHead, 16<<10)
 	return o
-}
-
-// Upstreams are the groups of servers that requests are forwarded to, with
-// their pools of connections. It is safe for concurrent use.
-type Upstreams struct {
-	groups    map[string]*group
-	pseudonym string // ours in Via: "rushgate-" and the instance's id
-}
-
-// New makes Upstreams. instance is this gateway's id, a token that no other
-// gateway has: requests that come back to it are broken off by that name.
-func New(instance string, groups map[string]Options, now func() time.Time) (*Upstreams, error) {
-	if !isToken(instance) {
-		return nil, fmt.Errorf("instance id %q: use letters, digits and hyphens", instance)
-	}
-	u := &Upstreams{groups: make(map[string]*group, len(groups)), pseudonym: "rushgate-" + instance}
-	for name, o := range groups {
-		g, err := newGroup(o.withDefaults(), now)
-		if err != nil {
-			return nil, fmt.Errorf("upstream %s: %w", name, err)
-		}
-		u.groups[name] = g
-	}
-	return u, nil
-}
-
-// Close closes the idle connections. Requests in flight end as they would, and
-// their connections are retired after Options.Idle.
-func (u *Upstreams) Close() {
-	for _, g := range u.groups {
-		for _, s := range g.servers {
-			s.pool.CloseIdleConnections()
-		}
-	}
-}
-
-// group is one upstream.
-type group struct {
-	servers []*server
-	turn    atomic.Uint32 // where the search begins, so that equals take turns
-	now     func() time.Time
-}
-
-func newGroup(o Options, now func() time.Time) (*group, error) {
-	if len(o.Servers) == 0 {
-		return nil, errors.New("no servers: list at least one host:port")
-	}
-	g := &group{now: now}
-	for _, addr := range o.Servers {
-		if host, port, err := net.SplitHostPort(addr); err != nil || host == "" || port == "" {
-			return nil, fmt.Errorf("server %q: write host:port", addr)
-		}
-		g.servers = append(g.servers, newServer(addr, o))
-	}
-	return g, nil
 }
 
 // exchange sends the request once. Only if a server could not be connected to,
@@ -162,6 +116,7 @@ type server struct {
 	o         Options
 	inFlight  atomic.Int64
 	downUntil atomic.Int64 // Unix nanoseconds
+	retired   atomic.Bool  // no connection is kept after its answer
 }
 
 // newServer makes a server that nothing was sent to yet. The pool's settings

@@ -42,11 +42,11 @@ func TestRefusalAllocates(t *testing.T) {
 		c.Blacklist.IPs, c.Blacklist.Users = []string{"192.0.2.0/24"}, []string{"bad"}
 		c.Limits.User = rare
 		c.Limits.IP.QPS, c.Limits.IP.Burst = rare.QPS, rare.Burst
-		c.Limits.IP.Exempt = append(c.Limits.IP.Exempt, "198.51.100.0/24")
 		c.TrustedProxies = []config.TrustedProxy{{CIDR: "127.0.0.0/8", Hops: 1}}
 		c.Breaker.SlowCall = config.Duration(patience)
 	})
 	g.Start(t.Context())
+	g.reload(func(c *config.Config) { c.Limits.IP.Exempt = append(c.Limits.IP.Exempt, "198.51.100.0/24") })
 	if s := g.catalogue.Snapshot(); s == nil {
 		t.Fatal("nothing is known")
 	}

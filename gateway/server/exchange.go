@@ -20,12 +20,13 @@ import (
 // all its slices are valid until the handler returns; what lives longer is
 // copied.
 type exchange struct {
-	s     *Server
-	ctx   *fasthttp.RequestCtx
-	head  proxy.Head
-	route *route
-	stage string // the one that is running, for the metric of refusals
-	at    time.Time
+	s      *Server
+	policy *policy // that was in force when it began
+	ctx    *fasthttp.RequestCtx
+	head   proxy.Head
+	route  *route
+	stage  string // the one that is running, for the metric of refusals
+	at     time.Time
 
 	traceparent [traceparentLen]byte // for upstreams
 
@@ -61,7 +62,7 @@ var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 // handle is the fasthttp handler: it finds the route and runs its stages.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	x, _ := exchanges.Get().(*exchange)
-	x.s, x.ctx, x.at, x.route = s, ctx, ctx.Time(), &s.unrouted
+	x.s, x.policy, x.ctx, x.at, x.route = s, s.policy.Load(), ctx, s.received(ctx), &s.unrouted
 	x.serve()
 	s.meter.answered(x)
 	// Three fields keep their memory; nothing else may outlive the request.

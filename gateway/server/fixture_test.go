@@ -107,6 +107,7 @@ func (o *orders) Catalogue(_ context.Context, etag string) (api.Catalogue, error
 type gateway struct {
 	*Server
 	t        testing.TB
+	config   config.Config // that New was told
 	orders   *orders
 	filter   lua.Filter
 	registry *prometheus.Registry
@@ -166,11 +167,18 @@ func seeded(t testing.TB, sales []api.Sale) *lua.Memory {
 func open(t *testing.T, change func(*config.Config)) *gateway {
 	t.Helper()
 	g := build(t, change)
-	g.Start(t.Context())
+	g.run(t)
 	// It has learnt that one item is sold out.
 	if _, err := g.gate.Buy(t.Context(), admit.Request{Item: "out", User: "x", BizID: "x", Qty: 1}); err == nil {
 		t.Fatal("the item that is to be sold out sold")
 	}
+	return g
+}
+
+// run starts and serves until the end of the test.
+func (g *gateway) run(t *testing.T) {
+	t.Helper()
+	g.Start(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(g.ln) }()
 	t.Cleanup(func() {
@@ -183,27 +191,36 @@ func open(t *testing.T, change func(*config.Config)) *gateway {
 			t.Errorf("serving: %v", err)
 		}
 	})
-	return g
 }
 
-// build is open without a start.
-func build(t testing.TB, change func(*config.Config)) *gateway {
+// build is open without a start. options change what New is told.
+func build(t testing.TB, change func(*config.Config), options ...func(*Options)) *gateway {
 	t.Helper()
 	c := config.Default()
 	if change != nil {
 		change(&c)
 	}
-	g := &gateway{t: t, orders: &orders{sales: catalogueOf(time.Now())}, registry: prometheus.NewRegistry(), log: &lines{}, ln: fasthttputil.NewInmemoryListener()}
+	g := &gateway{t: t, config: c, orders: &orders{sales: catalogueOf(time.Now())}, registry: prometheus.NewRegistry(), log: &lines{}, ln: fasthttputil.NewInmemoryListener()}
 	g.filter = seeded(t, g.orders.sales)
+	o := Options{Config: c, Filter: g.filter, Orders: g.orders, Registry: g.registry, Log: slog.New(slog.NewTextHandler(g.log, nil))}
+	for _, option := range options {
+		option(&o)
+	}
 	var err error
-	g.Server, err = New(Options{
-		Config: c, Filter: g.filter, Orders: g.orders, Registry: g.registry, Log: slog.New(slog.NewTextHandler(g.log, nil)),
-	})
-	if err != nil {
+	if g.Server, err = New(o); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.cancel)
 	return g
+}
+
+// reload puts the gateway's configuration in force after one more change.
+func (g *gateway) reload(change func(*config.Config)) {
+	g.t.Helper()
+	change(&g.config)
+	if err := g.Reload(&g.config); err != nil {
+		g.t.Fatal(err)
+	}
 }
 
 // count is the value of a counter, by its labels in the order of their names.

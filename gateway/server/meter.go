@@ -27,11 +27,12 @@ type meter struct {
 	breaker  *prometheus.GaugeVec
 	panics   prometheus.Counter
 
+	now   func() time.Time
 	log   *slog.Logger
 	often *rate.Limiter // errors logged: a failing backend must not fill the disk
 }
 
-func newMeter(r prometheus.Registerer, log *slog.Logger) *meter {
+func newMeter(r prometheus.Registerer, log *slog.Logger, now func() time.Time) *meter {
 	counter := func(name, help string, labels ...string) *children[prometheus.Counter] {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 		r.MustRegister(v)
@@ -57,7 +58,7 @@ func newMeter(r prometheus.Registerer, log *slog.Logger) *meter {
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "rushgate_panics_total", Help: "Requests whose stage panicked: a fault of the gateway. The log has the stack.",
 		}),
-		log: log, often: rate.NewLimiter(1, 5),
+		now: now, log: log, often: rate.NewLimiter(1, 5),
 	}
 	r.MustRegister(seconds, m.batches, m.breaker, m.panics)
 	return m
@@ -118,7 +119,7 @@ func (m *meter) answered(x *exchange) {
 		x.outcome = strconv.Itoa(status)
 	}
 	m.requests.of(x.route.name, x.outcome).Inc()
-	m.seconds.of(x.route.name, "").Observe(time.Since(x.at).Seconds())
+	m.seconds.of(x.route.name, "").Observe(m.now().Sub(x.at).Seconds())
 	if x.err != nil && status >= 500 && m.often.Allow() {
 		m.log.Warn("request failed", "route", x.route.name, "status", status, "trace_id", string(x.traceID()), "error", x.err)
 	}

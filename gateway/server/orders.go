@@ -19,7 +19,7 @@ import (
 func buy(x *exchange) bool {
 	x.acting = true
 	o, err := x.s.gate.Buy(x.s.base, admit.Request{
-		Item: x.sale.Item, User: string(x.user), BizID: string(x.bizID), Qty: x.qty, Repeat: x.repeat,
+		Item: x.sale.Item, User: string(x.user), BizID: string(x.bizID), Qty: x.qty, Repeat: x.repeat, Terms: &x.policy.terms,
 	})
 	if err != nil {
 		return x.failed(err)
@@ -150,7 +150,7 @@ func forward(x *exchange) bool {
 		RequestID: id.String(), TraceParent: string(x.traceparent[:]),
 	}
 	x.acting = true
-	err = x.s.upstreams.Forward(x.ctx, &x.head, x.upstream, own)
+	err = x.policy.upstreams.Forward(x.ctx, &x.head, x.upstream, own)
 	var fault *proxy.Fault
 	switch x.err = err; {
 	case err == nil:

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -132,7 +131,7 @@ func (s *Server) match(x *exchange, path []byte) *route {
 			return r
 		}
 	}
-	if upstream, ok := s.router.Match(path); ok {
+	if upstream, ok := x.policy.router.Match(path); ok {
 		x.upstream = upstream
 		return &s.routes.proxied
 	}
@@ -183,13 +182,13 @@ func segments(path []byte) (dir, name, action []byte) {
 }
 
 func readHead(x *exchange) bool {
-	if fault := x.head.Read(&x.ctx.Request.Header, x.s.opt.Fields); fault != nil {
+	if fault := x.head.Read(&x.ctx.Request.Header, x.policy.fields); fault != nil {
 		return x.fault(fault)
 	}
 	x.adopt()
 	x.peer = peerOf(x.ctx)
 	x.forwarded = slices.AppendSeq(x.forwarded[:0], x.head.All("X-Forwarded-For"))
-	x.client = x.s.proxies.Client(x.peer, x.forwarded)
+	x.client = x.policy.proxies.Client(x.peer, x.forwarded)
 	return true
 }
 
@@ -204,7 +203,7 @@ func (x *exchange) fault(f *proxy.Fault) bool {
 
 // unreadable answers a request that never became one. Its time was not taken.
 func (s *Server) unreadable(ctx *fasthttp.RequestCtx, f *proxy.Fault) {
-	x := exchange{s: s, ctx: ctx, route: &s.unrouted, stage: "head", at: time.Now()}
+	x := exchange{s: s, policy: s.policy.Load(), ctx: ctx, route: &s.unrouted, stage: "head", at: s.now()}
 	trace(&x)
 	x.fault(f)
 	s.meter.answered(&x)

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/gaissmai/bart"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
@@ -19,10 +19,7 @@ import (
 	"rushgate/backend/api"
 	"rushgate/config"
 	"rushgate/gateway/admit"
-	"rushgate/gateway/blacklist"
 	"rushgate/gateway/catalogue"
-	"rushgate/gateway/identity"
-	"rushgate/gateway/limit"
 	"rushgate/gateway/proxy"
 	"rushgate/gateway/timesync"
 	"rushgate/gateway/web"
@@ -31,9 +28,6 @@ import (
 
 // catalogueEvery is how often the catalogue is renewed.
 const catalogueEvery = time.Second
-
-// maxItems bounds the sales that get a limit of their own at a time.
-const maxItems = 10_000
 
 // maxConnections bounds the connections that are served at a time; one more is
 // told 503 and closed.
@@ -46,9 +40,25 @@ type Options struct {
 	Orders   api.Orders
 	Log      *slog.Logger
 	Registry prometheus.Registerer
+
+	// Items and Global take the place of this node's own limits, for example by
+	// limits that all nodes share. nil: this node's own. They are made with the
+	// configuration's rates, and told of new ones.
+	Items  ItemLimit
+	Global GlobalLimit
+	// Clock is the sale's clock, which its owner may set. nil: one that goes by
+	// Now for ever.
+	Clock *timesync.Clock
+	// Now is the node's clock. nil: [time.Now], with the moment of a request
+	// taken when it was read. The life of connections doesn't go by it.
+	Now func() time.Time
 }
 
 // Server is a gateway. Make one with New, then Start, Serve and Shutdown.
+//
+// What can change while it runs is in two places: policy, which is replaced as a
+// whole, and the state that outlives it (limits, gate, the pools in upstreams),
+// which is told its new numbers. The rest stays.
 type Server struct {
 	opt    settings
 	log    *slog.Logger
@@ -60,71 +70,63 @@ type Server struct {
 	routes   routes
 	unrouted route
 	prefix   []byte
-	router   *proxy.Router
+	pages    map[string]web.File // by path
 
 	orders    api.Orders
 	catalogue *catalogue.Catalogue
 	gate      *admit.Gate
 	clock     *timesync.Clock
-	upstreams *proxy.Upstreams
-
-	proxies   *identity.Proxies
-	identity  *identity.Header
-	blacklist blacklist.List
-	exempt    bart.Lite
+	now       func() time.Time
 	limits    limits
-	pages     map[string]web.File // by path
 	meter     *meter
+
+	policy   atomic.Pointer[policy]
+	reloads  sync.Mutex // one at a time
+	received func(*fasthttp.RequestCtx) time.Time
 }
 
-// settings are the plain values that stages read.
+// settings are the plain values that stages read, and that need a restart.
 type settings struct {
-	Prefix     string
-	Fields     int
-	IPv6Prefix int
-	Timeout    time.Duration // of one call to the backend
-	Bounds     proxy.Bounds
-}
-
-// limits are the buckets of every scope.
-type limits struct {
-	ip     *limit.Keyed[netip.Addr]
-	user   *limit.Keyed[string]
-	items  *limit.Items
-	global *limit.Bucket
+	Prefix  string
+	Timeout time.Duration // of one call to the backend
+	Bounds  proxy.Bounds
 }
 
 // New builds a gateway from a validated configuration. It opens no connection.
 func New(opt Options) (*Server, error) {
 	c := &opt.Config
 	s := &Server{
-		log: opt.Log, orders: opt.Orders, clock: timesync.New(time.Now), first: first(), routes: newRoutes(), pages: web.Files(c.Prefix),
-		unrouted: route{name: "none"}, prefix: []byte(c.Prefix), limits: newLimits(&c.Limits), meter: newMeter(opt.Registry, opt.Log),
-		opt: settings{
-			Prefix: c.Prefix, Fields: c.Server.Fields, IPv6Prefix: c.Limits.IP.IPv6Prefix, Timeout: time.Duration(c.Upstreams["backend"].Timeout),
-		},
+		log: opt.Log, orders: opt.Orders, first: first(), routes: newRoutes(), pages: web.Files(c.Prefix),
+		unrouted: route{name: "none"}, prefix: []byte(c.Prefix),
+		opt: settings{Prefix: c.Prefix, Timeout: time.Duration(c.Upstreams[backendUpstream].Timeout)},
 	}
-	for _, build := range []func(*config.Config) error{s.buildLists, s.buildProxy} {
-		if err := build(c); err != nil {
-			return nil, err
-		}
+	s.setClock(&opt)
+	none, err := proxy.New(uuid.NewString(), nil, time.Now)
+	if err != nil {
+		return nil, err
 	}
+	p, err := newPolicy(c, none)
+	if err != nil {
+		return nil, err
+	}
+	s.policy.Store(p)
+	s.meter = newMeter(opt.Registry, opt.Log, s.now)
+	s.limits = newLimits(&c.Limits, &opt, s.now())
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.buildGate(c, opt.Filter)
 	s.buildHTTP(c)
 	return s, nil
 }
 
-func newLimits(c *config.Limits) limits {
-	items := limit.ItemRates{Default: limit.Rate{QPS: c.Item.QPS, Burst: c.Item.Burst}, Overrides: make(map[string]limit.Rate, len(c.Items))}
-	for id, r := range c.Items {
-		items.Overrides[id] = limit.Rate(r)
+func (s *Server) setClock(opt *Options) {
+	s.now, s.clock = time.Now, opt.Clock
+	s.received = (*fasthttp.RequestCtx).Time
+	if opt.Now != nil {
+		s.now = opt.Now
+		s.received = func(*fasthttp.RequestCtx) time.Time { return opt.Now() }
 	}
-	return limits{
-		ip:     limit.NewKeyed[netip.Addr](limit.Rate{QPS: c.IP.QPS, Burst: c.IP.Burst}, c.Keys, time.Now()),
-		user:   limit.NewKeyed[string](limit.Rate(c.User), c.Keys, time.Now()),
-		items:  limit.NewItems(items, maxItems),
-		global: limit.NewBucket(limit.Rate{QPS: c.Global.QPS, Burst: c.Global.Burst}),
+	if s.clock == nil {
+		s.clock = timesync.New(s.now)
 	}
 }
 
@@ -133,66 +135,18 @@ func (s *Server) buildGate(c *config.Config, filter lua.Filter) {
 		Source: s.orders, Timeout: s.opt.Timeout, Log: s.log,
 		Changed: func(v *catalogue.Snapshot) { s.gate.Follow(v) },
 	})
-	b := &c.Breaker
 	s.gate = admit.New(admit.Options{
 		Filter: filter, Orders: s.orders, Catalogue: s.catalogue,
-		Breaker: admit.BreakerOptions{
-			Window: time.Duration(b.Window), MinRequests: b.MinRequests, FailureRatio: b.FailureRatio,
-			SlowCall: time.Duration(b.SlowCall), OpenFor: time.Duration(b.OpenFor),
-		},
-		DBPath:    admit.DBPathLimit{QPS: b.DBPath.QPS, Concurrency: b.DBPath.Concurrency},
-		RefuseQPS: c.Limits.Refuse.QPS, RefuseBurst: c.Limits.Refuse.Burst,
-		ReseedWait: time.Duration(c.Lock.Wait), Timeout: s.opt.Timeout, Window: time.Duration(c.Tickets.Window),
-		NowMS: s.clock.Millis, Now: time.Now, Meter: s.meter,
+		Numbers: numbers(c), Terms: s.policy.Load().terms, Timeout: s.opt.Timeout,
+		NowMS: s.clock.Millis, Now: s.now, Meter: s.meter,
 	})
-}
-
-func (s *Server) buildLists(c *config.Config) (err error) {
-	if s.proxies, err = trustedProxies(c.TrustedProxies); err != nil {
-		return err
-	}
-	trusted, err := prefixes(c.Identity.Trusted)
-	if err != nil {
-		return fmt.Errorf("identity.trusted: %w", err)
-	}
-	s.identity = identity.NewHeader(trusted)
-	set, err := blacklist.Load(c.Blacklist.Users, c.Blacklist.IPs, c.Blacklist.File)
-	if err != nil {
-		return fmt.Errorf("blacklist: %w", err)
-	}
-	s.blacklist.Store(set)
-	exempt, err := prefixes(c.Limits.IP.Exempt)
-	if err != nil {
-		return fmt.Errorf("limits.ip.exempt: %w", err)
-	}
-	for _, p := range exempt {
-		s.exempt.Insert(p)
-	}
-	return nil
-}
-
-func (s *Server) buildProxy(c *config.Config) (err error) {
-	routes := make([]proxy.Route, len(c.Routes))
-	for i, r := range c.Routes {
-		routes[i] = proxy.Route(r)
-	}
-	if s.router, err = proxy.NewRouter(routes); err != nil {
-		return err
-	}
-	groups := make(map[string]proxy.Options, len(c.Upstreams))
-	for name, u := range c.Upstreams {
-		if !u.Embedded {
-			groups[name] = proxy.Options{Servers: u.Servers, Timeout: time.Duration(u.Timeout)}
-		}
-	}
-	s.upstreams, err = proxy.New(uuid.NewString(), groups, time.Now)
-	return err
 }
 
 func (s *Server) buildHTTP(c *config.Config) {
 	s.opt.Bounds = proxy.Bounds{
 		Read: time.Duration(c.Server.Read), Write: time.Duration(c.Server.Write), Idle: time.Duration(c.Server.Idle),
-		HeaderBytes: int(c.Server.HeaderBytes), BodyBytes: int(c.Server.BodyBytes), Concurrency: maxConnections,
+		HeaderBytes: int(c.Server.HeaderBytes), Concurrency: maxConnections,
+		BodyNow: func() int { return s.policy.Load().bodyBytes },
 		Full:    fullResponse(),
 		OnError: s.unreadable,
 	}
@@ -238,40 +192,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = nil
 	}
 	s.cancel()
-	s.upstreams.Close()
+	s.policy.Load().upstreams.Close()
 	return err
-}
-
-func trustedProxies(list []config.TrustedProxy) (*identity.Proxies, error) {
-	out := make([]identity.Proxy, len(list))
-	for i, p := range list {
-		prefix, err := prefix(p.CIDR)
-		if err != nil {
-			return nil, fmt.Errorf("trusted_proxies[%d]: %w", i, err)
-		}
-		out[i] = identity.Proxy{Prefix: prefix, Hops: p.Hops}
-	}
-	return identity.NewProxies(out)
-}
-
-// prefix reads a CIDR or a single address.
-func prefix(s string) (netip.Prefix, error) {
-	if a, err := netip.ParseAddr(s); err == nil {
-		a = a.Unmap().WithZone("")
-		return netip.PrefixFrom(a, a.BitLen()), nil
-	}
-	p, err := netip.ParsePrefix(s)
-	return p.Masked(), err
-}
-
-func prefixes(list []string) ([]netip.Prefix, error) {
-	all := make([]netip.Prefix, len(list))
-	for i, s := range list {
-		p, err := prefix(s)
-		if err != nil {
-			return nil, err
-		}
-		all[i] = p
-	}
-	return all, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"rushgate/backend/api"
 	"rushgate/config"
+	"rushgate/gateway/limit"
 )
 
 // fault is one thing that is wrong with a purchase, and who says so.
@@ -183,7 +184,7 @@ func TestUnknownItemsFillTheTables(t *testing.T) {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 	}
-	if n, m := g.limits.items.Len(), g.limits.user.Len(); n != 0 || m != 0 {
+	if n, m := g.limits.items.(*limit.Items).Len(), g.limits.user.Len(); n != 0 || m != 0 {
 		t.Errorf("%d items and %d users have a bucket", n, m)
 	}
 }

@@ -12,24 +12,24 @@ import (
 )
 
 func addressList(x *exchange) bool {
-	if x.s.blacklist.Load().HasAddr(x.client) {
+	if x.policy.blacklist.HasAddr(x.client) {
 		return x.no("blacklisted")
 	}
 	return true
 }
 
 func userList(x *exchange) bool {
-	if len(x.user) > 0 && x.s.blacklist.Load().HasUserBytes(x.user) {
+	if len(x.user) > 0 && x.policy.blacklist.HasUserBytes(x.user) {
 		return x.no("blacklisted")
 	}
 	return true
 }
 
 func ipLimit(x *exchange) bool {
-	if x.s.exempt.Contains(x.client) {
+	if x.policy.exempt.Contains(x.client) {
 		return true
 	}
-	return x.within("ip", x.s.limits.ip.Allow(identity.Key(x.client, x.s.opt.IPv6Prefix), x.at))
+	return x.within("ip", x.s.limits.ip.Allow(identity.Key(x.client, x.policy.ipv6Prefix), x.at))
 }
 
 func userLimit(x *exchange) bool {
@@ -54,7 +54,7 @@ func (x *exchange) within(scope string, d limit.Decision) bool {
 // identify finds out who asks, or refuses.
 func identify(x *exchange) bool {
 	value, n := x.head.Get("X-User-Id")
-	user, err := x.s.identity.User(x.peer, value, n)
+	user, err := x.policy.identity.User(x.peer, value, n)
 	switch {
 	case errors.Is(err, identity.ErrUnauthenticated):
 		return x.no("unauthenticated")
@@ -69,7 +69,7 @@ func identify(x *exchange) bool {
 // only what was verified.
 func identifyIfAny(x *exchange) bool {
 	value, n := x.head.Get("X-User-Id")
-	if user, err := x.s.identity.User(x.peer, value, n); err == nil {
+	if user, err := x.policy.identity.User(x.peer, value, n); err == nil {
 		x.user = user
 	}
 	return true
@@ -129,7 +129,7 @@ func answerTime(x *exchange) bool {
 	h := &x.ctx.Response.Header
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Timing-Allow-Origin", "*")
-	return x.json(fasthttp.StatusOK, x.s.clock.Append(make([]byte, 0, 96), x.at, time.Now()))
+	return x.json(fasthttp.StatusOK, x.s.clock.Append(make([]byte, 0, 96), x.at, x.s.now()))
 }
 
 // answerPage serves the sale page and its modules.
