@@ -27,8 +27,8 @@ type RedisOptions struct {
 }
 
 // Redis is an admission filter in a Redis that many gateways share: the decisions
-// of [Memory], made by scripts, each of them atomic. The user
-// it is reached as needs the commands INFO and TIME besides those on rg:* keys.
+// of [Memory], made by scripts, each of them atomic. What the user that it is reached
+// as must be allowed is in [ACL].
 //
 // Every number must be below 2^53, where a script's numbers stop being exact.
 //

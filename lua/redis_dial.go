@@ -12,9 +12,10 @@ import (
 // DialOptions say how a Redis is reached. Only Addrs must be set.
 type DialOptions struct {
 	Addrs    []string // host:port of the primary: one
-	Username string   // empty: the server's default user
+	Username string   // empty: the server's default user; what it must be allowed is in [ACL]
 	Password string   // empty: none is sent
-	TLS      *tls.Config
+	// TLS is nil for plain text. An empty ServerName means the host of the address.
+	TLS *tls.Config
 
 	// Timeouts bound one call where its context has no sooner deadline. 0 or
 	// less means the default.
@@ -40,6 +41,14 @@ const defaultConns = 32
 // time, observes the deadline of a context, and waits for nothing without a bound.
 // It connects when it is used, so a Redis that is down is seen by the first call.
 // The caller closes it.
+//
+// To the errors of a connection that can't work as it is configured (another
+// protocol, a certificate that isn't trusted, a wrong password, a user who may not
+// do what a script does) it adds what to do about it; the error that it was stays in
+// the chain. Pipelines and subscriptions tell errors as they are.
+//
+// What the client library would log goes where [LogTo] says: nowhere, unless it was
+// called.
 func Dial(o DialOptions) (redis.UniversalClient, error) {
 	if len(o.Addrs) != 1 {
 		return nil, fmt.Errorf("redis: %d addresses; name the one of the primary", len(o.Addrs))
@@ -47,16 +56,18 @@ func Dial(o DialOptions) (redis.UniversalClient, error) {
 	if o.Conns <= 0 {
 		o.Conns = defaultConns
 	}
-	return redis.NewClient(&redis.Options{
-		Addr:      o.Addrs[0],
-		Username:  o.Username,
-		Password:  o.Password,
-		TLSConfig: o.TLS,
+	takeOverLog()
+	dialTimeout := orDefault(o.Timeouts.Dial, time.Second)
+	client := redis.NewClient(&redis.Options{
+		Addr:     o.Addrs[0],
+		Username: o.Username,
+		Password: o.Password,
+		Dialer:   dialer{dialTimeout, o.TLS}.dial,
 
 		MaxRetries:            -1, // a script whose reply was lost would run again
 		DialerRetries:         1,
 		ContextTimeoutEnabled: true,
-		DialTimeout:           orDefault(o.Timeouts.Dial, time.Second),
+		DialTimeout:           dialTimeout,
 		ReadTimeout:           orDefault(o.Timeouts.Read, time.Second),
 		WriteTimeout:          orDefault(o.Timeouts.Write, time.Second),
 		PoolTimeout:           orDefault(o.Timeouts.Pool, 500*time.Millisecond),
@@ -67,7 +78,9 @@ func Dial(o DialOptions) (redis.UniversalClient, error) {
 		// Both cost a round trip for each new connection, in the middle of a rush.
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	}), nil
+	})
+	client.AddHook(&adviser{secure: o.TLS != nil})
+	return client, nil
 }
 
 func orDefault(d, otherwise time.Duration) time.Duration {

@@ -2,27 +2,39 @@ package lua
 
 import (
 	"context"
+	"errors"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
 
 	"rushgate/lua/luatest"
 )
 
 func TestMain(m *testing.M) {
-	logging.Disable() // the client's own, which tells of each server that a test took away
 	goleak.VerifyTestMain(m)
 }
 
-// dial is a client as programs have it, but patient: a busy machine is no fault.
+// patient are bounds that a busy machine doesn't reach.
+var patient = Timeouts{Dial: 30 * time.Second, Read: 30 * time.Second, Write: 30 * time.Second, Pool: 30 * time.Second}
+
+// timedOut says that a call ended because its time was over.
+func timedOut(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// dial is a client as programs have it, but patient.
 func dial(t testing.TB, addr string) redis.UniversalClient {
 	t.Helper()
-	c, err := Dial(DialOptions{Addrs: []string{addr}, Timeouts: Timeouts{
-		Dial: 30 * time.Second, Read: 30 * time.Second, Write: 30 * time.Second, Pool: 30 * time.Second,
-	}})
+	return dialWith(t, DialOptions{Addrs: []string{addr}, Timeouts: patient})
+}
+
+// dialWith is Dial, closed with the test.
+func dialWith(t testing.TB, o DialOptions) redis.UniversalClient {
+	t.Helper()
+	c, err := Dial(o)
 	if err != nil {
 		t.Fatal(err)
 	}

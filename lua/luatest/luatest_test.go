@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
 
 	"rushgate/lua/luatest"
@@ -18,7 +17,6 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(inner) == "" {
-		logging.Disable()
 		goleak.VerifyTestMain(m)
 	}
 	os.Exit(m.Run())

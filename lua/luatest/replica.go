@@ -7,10 +7,11 @@ import (
 )
 
 // StartReplica starts a server that copies the primary and waits until it has
-// everything that is there.
-func StartReplica(t testing.TB, primary *Server, args ...string) *Server {
+// everything that is there. The primary may be reached over a [Wire], which can
+// then cut the two apart.
+func StartReplica(t testing.TB, primary Endpoint, args ...string) *Server {
 	t.Helper()
-	host, port, err := net.SplitHostPort(primary.addr)
+	host, port, err := net.SplitHostPort(primary.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,27 +23,19 @@ func StartReplica(t testing.TB, primary *Server, args ...string) *Server {
 // Promote makes a replica a primary, as a failover does. Its old primary isn't told.
 func (s *Server) Promote() {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if err := s.Client().ReplicaOf(ctx, "NO", "ONE").Err(); err != nil {
-		s.t.Fatalf("luatest: promote: %v", err)
-	}
+	s.do("REPLICAOF", "NO", "ONE")
 }
 
 // Follow makes the server a replica of the primary, whatever it was before, and
 // waits until the two are linked.
-func (s *Server) Follow(primary *Server) {
+func (s *Server) Follow(primary Endpoint) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	host, port, err := net.SplitHostPort(primary.addr)
+	host, port, err := net.SplitHostPort(primary.Addr())
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.run.log.clear()
-	if err := s.Client().ReplicaOf(ctx, host, port).Err(); err != nil {
-		s.t.Fatalf("luatest: follow %s: %v", primary.addr, err)
-	}
+	s.do("REPLICAOF", host, port)
 	s.synced()
 }
 
@@ -50,7 +43,51 @@ func (s *Server) Follow(primary *Server) {
 // most already, the place from which the rest follows.
 func (s *Server) synced() {
 	s.t.Helper()
-	if err := s.run.waitFor("sync: Finished with success", "sync: Master accepted a Partial Resynchronization"); err != nil {
-		s.t.Fatalf("luatest: %v; it said:\n%s", err, s.run.log)
+	s.waitFor("sync: Finished with success", "sync: Master accepted a Partial Resynchronization")
+}
+
+// Pair is a primary and a replica that copies it over a wire.
+type Pair struct {
+	Primary, Replica *Server
+	Link             *Wire // between the two
+}
+
+// StartPair starts both and waits until they are linked. args are for both.
+func StartPair(t testing.TB, args ...string) *Pair {
+	t.Helper()
+	primary := Start(t, args...)
+	link := NewWire(t, primary)
+	return &Pair{Primary: primary, Link: link, Replica: StartReplica(t, link, args...)}
+}
+
+// LoseTail fails over and loses the last writes: the replica has everything until
+// now, the link is cut, writes run against the primary, the primary is killed, and
+// the replica, which has heard nothing of them, is promoted. writes may be nil.
+// Clients find the new primary with [Wire.Point].
+func (p *Pair) LoseTail(writes func()) {
+	p.Primary.t.Helper()
+	p.sync()
+	p.Link.Refuse(true)
+	if writes != nil {
+		writes()
+	}
+	p.Primary.Kill()
+	p.Replica.Promote()
+}
+
+// sync waits until the replica has all that the primary has.
+func (p *Pair) sync() {
+	t := p.Primary.t
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c := p.Primary.Client().Conn()
+	defer func() { _ = c.Close() }()
+	// WAIT counts up to the last command of its own connection.
+	if err := c.Ping(ctx).Err(); err != nil {
+		t.Fatalf("luatest: wait for the replica: %v", err)
+	}
+	if n, err := c.Wait(ctx, 1, patience/2).Result(); err != nil || n != 1 {
+		t.Fatalf("luatest: the replica hasn't everything after %v: %v", patience/2, err)
 	}
 }

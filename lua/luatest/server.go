@@ -1,5 +1,6 @@
 // Package luatest starts real Redis servers for tests and takes them away again:
-// killed, restarted empty, frozen, promoted, or behind a wire that loses replies.
+// killed, restarted empty, frozen, promoted, full, busy, or behind a [Wire] with the
+// faults of a network. A fault of a server's is a method that returns how to end it.
 // It needs redis-server on the PATH. Every process it starts ends with the test.
 package luatest
 
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
@@ -33,6 +35,7 @@ type Server struct {
 	addr string
 	dir  string
 	args []string
+	cert *certificate // nil where it speaks plain text
 	run  *process
 }
 
@@ -41,20 +44,30 @@ type Server struct {
 // "--maxmemory", "100mb"; they win.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	s := &Server{t: t, dir: t.TempDir(), args: args}
+	return (&Server{t: t, dir: t.TempDir(), args: args}).start()
+}
+
+// start finds a free port and starts the server there.
+func (s *Server) start() *Server {
+	s.t.Helper()
 	for try := 1; ; try++ {
-		s.addr = freeAddr(t)
+		s.addr = freeAddr(s.t)
 		err := s.launch()
 		if err == nil {
 			break
 		}
 		if try == startTries || !strings.Contains(err.Error(), "Address already in use") {
-			t.Fatalf("luatest: %v", err)
+			s.t.Fatalf("luatest: %v", err)
 		}
 	}
-	t.Cleanup(func() { s.run.kill() })
+	s.t.Cleanup(func() { s.run.kill() })
 	return s
 }
+
+// The log of the client library is one for the whole process and tells of each
+// server that a test took away. It is silenced here and not by Start, so that who
+// sets it in a program or a test has the last word.
+func init() { logging.Disable() }
 
 // Addr is where the server listens, host:port. A restart doesn't change it.
 func (s *Server) Addr() string { return s.addr }
@@ -65,7 +78,7 @@ func (s *Server) Client() *redis.Client {
 	s.t.Helper()
 	c := redis.NewClient(&redis.Options{
 		Addr: s.addr, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, DisableIdentity: true,
-		ReadTimeout: patience, WriteTimeout: patience,
+		ReadTimeout: patience, WriteTimeout: patience, TLSConfig: s.TLS(),
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	s.t.Cleanup(func() { _ = c.Close() })
@@ -105,12 +118,14 @@ func (s *Server) launch() error {
 		return fmt.Errorf("%w; install Redis 7 (Debian and Ubuntu: apt-get install redis-server)", err)
 	}
 	_, port, _ := net.SplitHostPort(s.addr)
-	s.run, err = start(exec.Command(binary, append([]string{ //nolint:gosec,noctx // the server that was looked up; its life is ended by the cleanup
-		"--port", port, "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
+	args := append([]string{
+		"--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
 		"--logfile", "", "--loglevel", "notice",
 		"--repl-diskless-sync-delay", "0", // a replica is served at once
 		"--enable-debug-command", "local",
-	}, s.args...)...))
+	}, s.cert.listen(port)...)
+	args = append(args, s.args...)
+	s.run, err = start(exec.Command(binary, args...)) //nolint:gosec,noctx // the server that was looked up; its life is ended by the cleanup
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package luatest
 
 import (
 	"errors"
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -10,28 +9,36 @@ import (
 	"time"
 )
 
-// Wire lies between clients and a server and can lose what the server answers.
-type Wire struct {
-	t       testing.TB
-	to      string
-	from    net.Listener
-	losing  atomic.Bool
-	lost    atomic.Int64
-	running sync.WaitGroup
-
-	mu    sync.Mutex
-	ends  map[net.Conn]struct{} // both ends of every connection
-	ended bool
+// Endpoint is something that listens: a [Server], or a [Wire] that leads to one.
+type Endpoint interface {
+	Addr() string // host:port
 }
 
-// NewWire opens a wire to the server. It ends with the test.
-func NewWire(t testing.TB, s *Server) *Wire {
+// Wire lies between clients and a server and has the faults of a network. It starts
+// without any; faults add up, and its methods may be called at any time by any
+// goroutine. It doesn't look into what it carries, so TLS passes.
+type Wire struct {
+	t       testing.TB
+	from    net.Listener
+	running sync.WaitGroup
+
+	lost, held, swallowed atomic.Int64
+
+	mu     sync.Mutex
+	faults faults
+	moved  chan struct{} // closed at the next change of the faults
+	links  map[*link]struct{}
+	ended  bool
+}
+
+// NewWire opens a wire to a server, or to another wire. It ends with the test.
+func NewWire(t testing.TB, to Endpoint) *Wire {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("luatest: open a wire: %v", err)
 	}
-	w := &Wire{t: t, to: s.addr, from: l, ends: make(map[net.Conn]struct{})}
+	w := &Wire{t: t, from: l, faults: faults{to: to.Addr()}, moved: make(chan struct{}), links: make(map[*link]struct{})}
 	w.running.Go(w.accept)
 	t.Cleanup(w.close)
 	return w
@@ -39,13 +46,6 @@ func NewWire(t testing.TB, s *Server) *Wire {
 
 // Addr is where clients connect to, host:port.
 func (w *Wire) Addr() string { return w.from.Addr().String() }
-
-// LoseReplies says whether replies get lost from now on: a request still reaches
-// the server and is executed, and the connection breaks in place of the reply.
-func (w *Wire) LoseReplies(lose bool) { w.losing.Store(lose) }
-
-// Lost is how many replies were lost.
-func (w *Wire) Lost() int64 { return w.lost.Load() }
 
 func (w *Wire) accept() {
 	for {
@@ -56,44 +56,74 @@ func (w *Wire) accept() {
 			}
 			return
 		}
-		server, err := net.DialTimeout("tcp", w.to, time.Second)
+		w.running.Go(func() { w.carry(client) })
+	}
+}
+
+// carry serves one connection until it is cut.
+func (w *Wire) carry(client net.Conn) {
+	l := &link{wire: w, client: client, gone: make(chan struct{}), replies: make(chan reply, replyRoom)}
+	f, ok := w.enter(l)
+	if !ok {
+		_ = client.Close()
+		return
+	}
+	defer w.cut(l)
+	if !f.swallowing {
+		server, err := net.DialTimeout("tcp", f.to, time.Second)
 		if err != nil { // the server is down, which the client will see
-			_ = client.Close()
-			continue
-		}
-		if !w.hold(client, server) {
 			return
 		}
-		w.running.Go(func() { // requests
-			_, _ = io.Copy(server, client)
-			w.drop(client, server)
-		})
-		w.running.Go(func() { // replies
-			_, _ = io.Copy(lossy{w, client}, server)
-			w.drop(client, server)
-		})
-	}
-}
-
-// hold notes the ends of a connection, so that close finds them.
-func (w *Wire) hold(ends ...net.Conn) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, end := range ends {
-		if w.ended {
-			_ = end.Close()
+		if !w.join(l, server, f.to) {
+			_ = server.Close()
+			return
 		}
-		w.ends[end] = struct{}{}
+		w.running.Go(l.takeReplies)
+		w.running.Go(l.giveReplies)
 	}
-	return !w.ended
+	l.takeRequests()
 }
 
-func (w *Wire) drop(ends ...net.Conn) {
+// enter notes a new connection, unless there may be none.
+func (w *Wire) enter(l *link) (faults, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, end := range ends {
-		_ = end.Close()
-		delete(w.ends, end)
+	if w.ended || w.faults.refusing {
+		return faults{}, false
+	}
+	l.holed = w.faults.swallowing
+	w.links[l] = struct{}{}
+	return w.faults, true
+}
+
+// join gives a connection its other end, unless it was cut or the wire leads
+// elsewhere by now.
+func (w *Wire) join(l *link, server net.Conn, to string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, there := w.links[l]; !there || w.faults.to != to {
+		return false
+	}
+	l.server = server
+	return true
+}
+
+// cut ends a connection, at both ends.
+func (w *Wire) cut(l *link) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cutLocked(l)
+}
+
+func (w *Wire) cutLocked(l *link) {
+	if _, there := w.links[l]; !there {
+		return
+	}
+	delete(w.links, l)
+	close(l.gone)
+	_ = l.client.Close()
+	if l.server != nil {
+		_ = l.server.Close()
 	}
 }
 
@@ -101,25 +131,7 @@ func (w *Wire) close() {
 	_ = w.from.Close()
 	w.mu.Lock()
 	w.ended = true
-	for end := range w.ends {
-		_ = end.Close()
-	}
 	w.mu.Unlock()
+	w.Cut()
 	w.running.Wait()
-}
-
-// lossy hands replies on, or breaks off with the first that is lost.
-type lossy struct {
-	wire *Wire
-	to   net.Conn
-}
-
-var errLost = errors.New("reply lost")
-
-func (l lossy) Write(b []byte) (int, error) {
-	if l.wire.losing.Load() {
-		l.wire.lost.Add(1)
-		return 0, errLost
-	}
-	return l.to.Write(b)
 }
