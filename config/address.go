@@ -34,7 +34,13 @@ func serverAddress(text string) error {
 		}
 		return &valueError{quote(text) + " is a URL", "write host:port without http://, e.g. " + withPort(rest)}
 	}
-	host, port, err := splitAddress(text, "127.0.0.1:8081")
+	return hostPort(text, "127.0.0.1:8081")
+}
+
+// hostPort is host:port to connect to, without a scheme; example is what a hint
+// shows.
+func hostPort(text, example string) error {
+	host, port, err := splitAddress(text, example)
 	switch {
 	case err != nil:
 		return err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"runtime"
 	"runtime/debug"
 )
@@ -68,17 +67,6 @@ func (c *CommandLine) Version(program string) error {
 	}
 	_, err := fmt.Fprintf(c.Stdout, "rushgate %s %s (%s, %s/%s)\n", program, version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return Failed(err)
-}
-
-// Logger writes as the configuration says.
-func (l *Log) Logger(w io.Writer) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(l.Level)) // validated with the rest
-	opt := &slog.HandlerOptions{Level: level}
-	if l.Format == "json" {
-		return slog.New(slog.NewJSONHandler(w, opt))
-	}
-	return slog.New(slog.NewTextHandler(w, opt))
 }
 
 // Secret is a ticket key with its secret read.

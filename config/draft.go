@@ -16,6 +16,7 @@ type draft struct {
 	source   []byte
 	problems []Problem
 	spoilt   map[string]bool // paths that have a problem
+	inputs   []input         // the files that were read, in this order
 }
 
 func newDraft(file string, source []byte) *draft {

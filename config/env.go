@@ -59,7 +59,7 @@ func (d *draft) variable(name string, set, known map[string]string) {
 		d.report(from, "", "no such variable", unknownVariable(name, known))
 		return
 	}
-	text, err := readBounded(set[name], maxSecret)
+	text, err := d.readValue(path, set[name], maxSecret)
 	if err != nil {
 		// The name is not shown: it may be the secret, set by mistake.
 		d.report(from, path, "the file that it names cannot be read: "+err.Error(), "name a readable file that holds the value, or set "+base)

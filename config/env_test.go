@@ -74,12 +74,12 @@ func TestVariableMistakesNameTheVariable(t *testing.T) {
 }
 
 func TestSecretFromAFile(t *testing.T) {
-	const dsn = "file:shop.db?password=s3cret"
+	const dsn = "shop:s3cret@tcp(db)/rush"
 	name := filepath.Join(t.TempDir(), "dsn")
 	if err := os.WriteFile(name, []byte(dsn+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l := mustLoad(t, "", Options{Env: []string{"RUSHGATE_SQL_DSN_FILE=" + name}})
+	l := mustLoad(t, "", Options{Env: []string{"RUSHGATE_SQL_DRIVER=mysql", "RUSHGATE_SQL_DSN_FILE=" + name}})
 	if got := l.Config.SQL.DSN; got != dsn {
 		t.Errorf("sql.dsn is %q, want %q", got, dsn)
 	}

@@ -26,8 +26,13 @@ type Loaded struct {
 	// configurations apart whatever layer their values come from; what stands in
 	// the files that they name (secrets, the blacklist) is not part of it.
 	Hash string
+	// Digest is the SHA-256 of the effective values and of the contents of the
+	// files that they name, in hexadecimal. Two configurations with one digest
+	// do the same.
+	Digest string
 
 	origins origins
+	inputs  []input
 }
 
 // Load reads and validates a configuration: the defaults, then the file, then the
@@ -41,15 +46,18 @@ type Loaded struct {
 // Relative names of files, here and in the configuration, start at the working
 // directory of the process.
 func Load(o Options) (*Loaded, error) {
-	var source []byte
-	if o.File != "" {
-		var err error
-		if source, err = readBounded(o.File, maxFile); err != nil {
-			return nil, &Error{Problems: []Problem{{
+	if o.File == "" {
+		return load(o, nil)
+	}
+	source, err := readBounded(o.File, maxFile)
+	if err != nil {
+		return nil, &Error{
+			Problems: []Problem{{
 				Origin:  Origin{Source: FromFile, Name: o.File},
 				Message: "cannot be read: " + err.Error(),
 				Hint:    "name a readable file of at most 1MiB, or none to run with the defaults",
-			}}}
+			}},
+			inputs: []input{{name: o.File, most: maxFile, state: stateOf(nil, err)}},
 		}
 	}
 	return load(o, source)
@@ -57,6 +65,9 @@ func Load(o Options) (*Loaded, error) {
 
 func load(o Options, source []byte) (*Loaded, error) {
 	d := newDraft(o.File, source)
+	if o.File != "" {
+		d.inputs = append(d.inputs, input{name: o.File, most: maxFile, state: stateOf(source, nil)})
+	}
 	if o.File == "" || d.decodeFile() {
 		d.environment(o.Env)
 		d.flags(o.Flags)
@@ -65,10 +76,11 @@ func load(o Options, source []byte) (*Loaded, error) {
 	}
 	if len(d.problems) > 0 {
 		sortProblems(d.problems)
-		return nil, &Error{Problems: d.problems}
+		return nil, &Error{Problems: d.problems, inputs: d.inputs}
 	}
-	l := &Loaded{Config: d.config, File: o.File, Source: source, origins: d.origins}
+	l := &Loaded{Config: d.config, File: o.File, Source: source, origins: d.origins, inputs: d.inputs}
 	l.Hash = hash(l.Config)
+	l.Digest = digest(l.Hash, l.inputs)
 	return l, nil
 }
 

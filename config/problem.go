@@ -38,7 +38,11 @@ func (p Problem) String() string {
 
 // Error is everything that is wrong with a configuration, in the order of the
 // file; variables and flags come last. There is at least one Problem.
-type Error struct{ Problems []Problem }
+type Error struct {
+	Problems []Problem
+
+	inputs []input // what was read, and may be put right
+}
 
 // Error is the first problem on one line, and the number of the others.
 func (e *Error) Error() string {

@@ -53,7 +53,7 @@ routes:
 }
 
 func TestShowJSON(t *testing.T) {
-	l := mustLoad(t, "sql: {dsn: \"file:x?password=s3cret\"}\nlock: {ttl: 20s}\n", Options{})
+	l := mustLoad(t, "sql: {driver: postgres, dsn: \"postgres://db/x?password=s3cret\"}\nlock: {ttl: 20s}\n", Options{})
 	var got struct {
 		Hash, File string
 		Values     []shownValue
@@ -69,7 +69,7 @@ func TestShowJSON(t *testing.T) {
 		values[v.Path] = v
 	}
 	for _, want := range []shownValue{
-		{"sql.dsn", "file:x?password=*****", "rushgate.yaml:1"},
+		{"sql.dsn", "postgres://db/x?password=*****", "rushgate.yaml:1"},
 		{"lock.ttl", "20s", "rushgate.yaml:2"},
 		{"limits.user.qps", 5.0, "default"},
 	} {
@@ -137,6 +137,22 @@ func TestPasswordsAreMasked(t *testing.T) {
 		"host=db user=shop password=s3cret":       "host=db user=shop password=*****",
 		"host=db password='s 3cret' user=shop":    "host=db password=***** user=shop",
 		"file:x.db?_auth_pass=s3cret&mode=rwc":    "file:x.db?_auth_pass=*****&mode=rwc",
+		// A user may hold what looks like the end of one.
+		"shop@db-1:s3cret@tcp(db)/x":         "shop@db-1:*****@tcp(db)/x",
+		"shop/1:s3:cr@et@unix(/run/db)/x":    "shop/1:*****@unix(/run/db)/x",
+		"postgres://sh@op:s3cret@db/x":       "postgres://sh@op:*****@db/x",
+		"postgresql://:s3cret@db,db-2:1/x":   "postgresql://:*****@db,db-2:1/x",
+		"postgres://db/x?sslpassword=s3cret": "postgres://db/x?sslpassword=*****",
+		// No password: nothing to hide.
+		"shop@tcp(db:3306)/x":      "shop@tcp(db:3306)/x",
+		"@tcp(db:3306)/x?tls=true": "@tcp(db:3306)/x?tls=true",
+		"postgres://shop@db:1/x":   "postgres://shop@db:1/x",
+		// Pairs: spaces round =, quotes, backslashes, a quote that doesn't end.
+		"host=db password = s3cret user=shop":       "host=db password = ***** user=shop",
+		`host=db password='it\'s s3cret' user=shop`: "host=db password=***** user=shop",
+		`host=db password=s3\ cret&;" user=shop`:    "host=db password=***** user=shop",
+		"host=db password='s3 cret":                 "host=db password=*****",
+		"host=db PASSWORD=s3cret user=shop":         "host=db PASSWORD=***** user=shop",
 	} {
 		if got := maskDSN(dsn); got != want {
 			t.Errorf("%q is shown as %q, want %q", dsn, got, want)
@@ -150,6 +166,9 @@ func TestExcerptHidesPasswordsAndKeepsColumns(t *testing.T) {
 		`  dsn: postgres://shop:密码@db/x`:                 `  dsn: postgres://shop:**@db/x`,
 		`"dsn" : 'a:b@c'`:                                `"dsn" : 'a:*@c'`,
 		`  shop:s3cret@tcp(db)/x`:                        `  shop:******@tcp(db)/x`,
+		`  dsn: host=db password = 's 3' port=1`:         `  dsn: host=db password = ************`,
+		`    password='s 3' port=1`:                      `    password=************`,
+		`addrs: ["redis://shop:s3cret@db:1"]`:            `addrs: ["redis:*************@db:1"]`,
 		`users: ["a@example", b]`:                        `users: ["a@example", b]`,
 	} {
 		if got := maskLine(line); got != want {

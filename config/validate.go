@@ -23,7 +23,8 @@ func validate(d *draft) {
 	v.paths()
 	v.server()
 	v.trust()
-	v.stores()
+	v.redis()
+	v.sql()
 	v.tickets()
 	v.upstreams()
 	v.routes()
@@ -121,15 +122,25 @@ func (v validator) networks(path string, list []string) {
 	}
 }
 
-// readable checks that a file which is named can be read.
-func (v validator) readable(path, name string, most int64) {
+// readable reads a file that is named, and reports it if it can't be read. ok
+// says that there is a file to judge further.
+func (v validator) readable(path, name string, most int64) (content []byte, ok bool) {
 	v.text(path, name)
 	if name == "" || !v.sound(path) {
-		return
+		return nil, false
 	}
-	if _, err := readBounded(name, most); err != nil {
+	content, err := v.read(path, name, most)
+	if err != nil {
 		v.refuse(path, fmt.Sprintf("%s cannot be read: %v", quote(name), err), "name a file that this process may read; a relative name starts at the working directory")
+		return nil, false
 	}
+	return content, true
+}
+
+// secret is readable for a file that [ReadSecret] reads.
+func (v validator) secret(path, name string) (secret []byte, ok bool) {
+	content, ok := v.readable(path, name, maxSecret)
+	return trimLine(content), ok
 }
 
 func (v validator) log() {

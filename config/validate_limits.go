@@ -36,10 +36,12 @@ func (v validator) items(items map[string]Rate) {
 	}
 }
 
+// scope checks whether a rate holds on each gateway or over all together.
 func (v validator) scope(path, got string) {
-	v.word(path, got, []string{"node"}, map[string]string{
-		"cluster": "write node: a limit over all gateways needs Redis, and this version sells without; divide the rate by the number of gateways",
-	})
+	v.word(path, got, []string{"node", "cluster"}, nil)
+	v.between(got == "cluster" && v.c.Redis.Mode == "memory", path, "redis.mode",
+		"cluster needs a Redis in which all gateways count, and redis.mode is memory",
+		"set redis.mode: single and redis.addrs, or write node and divide the rate by the number of gateways")
 }
 
 // Bounds of a rate above zero: one in eleven days to one a nanosecond, so that
@@ -83,7 +85,7 @@ func (v validator) blacklist() {
 		}
 	}
 	v.networks("blacklist.ips", b.IPs)
-	v.readable("blacklist.file", b.File, maxBlacklist)
+	_, _ = v.readable("blacklist.file", b.File, maxBlacklist) // its lines are judged where they are read
 }
 
 // maxBlacklist bounds the file that names who is refused, in bytes: about three

@@ -29,8 +29,7 @@ func (v validator) adminToken() {
 			"name a file with a token in admin.token_file, or listen on 127.0.0.1")
 		return
 	}
-	v.readable("admin.token_file", a.TokenFile, maxSecret)
-	if secret, err := ReadSecret(a.TokenFile); err == nil && len(secret) == 0 {
+	if secret, ok := v.secret("admin.token_file", a.TokenFile); ok && len(secret) == 0 {
 		v.refuse("admin.token_file", quote(a.TokenFile)+" is empty", "put a long random token in it")
 	}
 }

@@ -2,30 +2,10 @@ package config
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
 const backendTimeout = "upstreams." + backendName + ".timeout"
-
-// stores checks where sales and orders are kept.
-func (v validator) stores() {
-	r, s := v.c.Redis, v.c.SQL
-	v.word("redis.mode", r.Mode, []string{"memory"}, map[string]string{
-		"single": "write memory: this version sells without Redis, inside one process",
-	})
-	v.between(r.Mode == "memory" && len(r.Addrs) > 0, "redis.addrs", "redis.mode",
-		"is not used where redis.mode is memory", "delete the addresses")
-	const sqlHint = "write sqlite: it needs no server, and is the only database of this version"
-	v.word("sql.driver", s.Driver, []string{"sqlite"}, map[string]string{
-		"mysql": sqlHint, "mariadb": sqlHint, "postgres": sqlHint, "postgresql": sqlHint,
-	})
-	v.text("sql.dsn", s.DSN)
-	if scheme, _, url := strings.Cut(s.DSN, "://"); url && scheme != "file" || strings.Contains(s.DSN, "@tcp(") {
-		v.between(s.Driver == "sqlite", "sql.dsn", "sql.driver",
-			"is the address of another kind of database than sqlite", `write the name of a file, or "" for rushgate.db in data`)
-	}
-}
 
 // minSecret is the length of a signing key in bytes, the size of the hash, as
 // RFC 2104 section 3 advises for HMAC.
@@ -61,8 +41,7 @@ func (v validator) signingKey(path, file string) {
 		v.refuse(path, "is missing", fmt.Sprintf("name a file with at least %d random bytes", minSecret))
 		return
 	}
-	v.readable(path, file, maxSecret)
-	if secret, err := ReadSecret(file); err == nil && len(secret) < minSecret {
+	if secret, ok := v.secret(path, file); ok && len(secret) < minSecret {
 		v.refuse(path, fmt.Sprintf("%s holds %d bytes, fewer than %d", quote(file), len(secret), minSecret),
 			"make one with: openssl rand -hex 32")
 	}
@@ -70,6 +49,7 @@ func (v validator) signingKey(path, file string) {
 
 func (v validator) lock() {
 	l, timeout := v.c.Lock, v.c.Upstreams[backendName].Timeout
+	v.word("lock.mode", l.Mode, []string{"auto", "none"}, nil)
 	v.positive("lock.ttl", l.TTL)
 	if l.TTL < Duration(time.Second) {
 		v.refuse("lock.ttl", l.TTL.String()+" is shorter than a second", "write at least 1s: a pause of the process must not lose the lock")

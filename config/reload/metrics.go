@@ -1,4 +1,4 @@
-package admin
+package reload
 
 import (
 	"sync/atomic"
@@ -11,7 +11,7 @@ import (
 // tell a fleet's configurations apart.
 const shownHash = 12
 
-// ReloadMetrics tell how the last reload ended and which configuration is in
+// Metrics tell how the last reload ended and which configuration is in
 // force:
 //
 //   - rushgate_config_last_reload_successful: 1, or 0 after one that failed;
@@ -21,7 +21,7 @@ const shownHash = 12
 //
 // Make one for each registry, and keep it: a reload registers nothing. Methods are
 // safe for concurrent use.
-type ReloadMetrics struct {
+type Metrics struct {
 	successful prometheus.Gauge
 	last       prometheus.Gauge
 	reloads    *prometheus.CounterVec
@@ -35,10 +35,10 @@ const (
 	reloadFailed    = "failed"
 )
 
-// NewReloadMetrics registers the metrics. Call Started when the configuration of
+// NewMetrics registers the metrics. Call Started when the configuration of
 // the start is in force.
-func NewReloadMetrics(r prometheus.Registerer) *ReloadMetrics {
-	m := &ReloadMetrics{
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
 		successful: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "rushgate_config_last_reload_successful", Help: "Whether the last reload of the configuration succeeded; after a failed one the old configuration stays.",
 		}),
@@ -58,11 +58,11 @@ func NewReloadMetrics(r prometheus.Registerer) *ReloadMetrics {
 }
 
 // Started notes the configuration that the process started with.
-func (m *ReloadMetrics) Started(hash string, at time.Time) { m.succeeded(hash, at) }
+func (m *Metrics) Started(hash string, at time.Time) { m.succeeded(hash, at) }
 
 // Observe notes one reload. hash is that of the configuration in force, and not
 // looked at where err is not nil.
-func (m *ReloadMetrics) Observe(err error, changed bool, hash string, at time.Time) {
+func (m *Metrics) Observe(err error, changed bool, hash string, at time.Time) {
 	switch {
 	case err != nil:
 		m.reloads.WithLabelValues(reloadFailed).Inc()
@@ -76,7 +76,7 @@ func (m *ReloadMetrics) Observe(err error, changed bool, hash string, at time.Ti
 	m.succeeded(hash, at)
 }
 
-func (m *ReloadMetrics) succeeded(hash string, at time.Time) {
+func (m *Metrics) succeeded(hash string, at time.Time) {
 	m.successful.Set(1)
 	m.last.Set(float64(at.UnixMilli()) / 1000)
 	hash = hash[:min(len(hash), shownHash)]

@@ -1,4 +1,4 @@
-package admin
+package reload
 
 import (
 	"errors"
@@ -32,9 +32,9 @@ func values(t *testing.T, r *prometheus.Registry) map[string]float64 {
 	return got
 }
 
-func TestReloadMetrics(t *testing.T) {
+func TestMetrics(t *testing.T) {
 	r := prometheus.NewRegistry()
-	m := NewReloadMetrics(r)
+	m := NewMetrics(r)
 	at := time.Unix(1_700_000_000, 500e6)
 	m.Started("0123456789abcdef", at)
 	want := map[string]float64{
@@ -69,7 +69,7 @@ func TestReloadMetrics(t *testing.T) {
 // Whoever looks while configurations come and go sees one hash.
 func TestHashesPileUp(t *testing.T) {
 	r := prometheus.NewRegistry()
-	m := NewReloadMetrics(r)
+	m := NewMetrics(r)
 	m.Started("first", time.Unix(0, 0))
 	var wg sync.WaitGroup
 	wg.Go(func() {
