@@ -69,3 +69,15 @@ func BenchmarkItems(b *testing.B) {
 		items.Allow("1001", now)
 	}
 }
+
+func BenchmarkClusterBucket(b *testing.B) {
+	c := NewCluster(ClusterOptions{Ledger: newBooks()})
+	bucket := c.Bucket("global", Rate{QPS: 1e9, Burst: 1e9})
+	b.ReportAllocs()
+	for b.Loop() {
+		bucket.Allow(time.Now())
+	}
+	if err := c.Close(b.Context()); err != nil {
+		b.Error(err)
+	}
+}

@@ -7,9 +7,10 @@
 // large as QPS admits twice the rate in the first second. For scopes that all
 // buyers share, a tenth of a second of the rate is a good Burst.
 //
-// Nothing here reads a clock: the caller passes the time in. Pass what
-// [time.Now] returned, whole: it carries Go's monotonic reading, which a step of
-// the wall clock doesn't move.
+// The caller passes the time in. Pass what [time.Now] returned, whole: it carries
+// Go's monotonic reading, which a step of the wall clock doesn't move. Bucket,
+// Keyed and Items read no clock, wait for nobody and count on this node alone.
+// A Cluster makes buckets that all nodes share; they may wait a little.
 //
 // All types are safe for concurrent use unless they say otherwise.
 package limit

@@ -86,8 +86,13 @@ func (c *Clock) Error() time.Duration {
 	if s.source == Local {
 		return 0
 	}
-	age := c.now().Sub(s.local).Abs()
-	return s.bound + time.Duration(float64(age)*drift)
+	return s.errorAt(c.now())
+}
+
+// estimate is what the clock says of its source at a moment by the local clock.
+func (c *Clock) estimate(local time.Time) Estimate {
+	s := c.last.Load()
+	return Estimate{At: local, Offset: s.at(local).Sub(local.Round(0)), Bound: s.errorAt(local)}
 }
 
 // Source says whose clock it is.
@@ -117,4 +122,9 @@ func (s *setting) at(local time.Time) time.Time {
 		return local
 	}
 	return s.sale.Add(local.Sub(s.local))
+}
+
+func (s *setting) errorAt(local time.Time) time.Duration {
+	age := local.Sub(s.local).Abs()
+	return s.bound + time.Duration(float64(age)*drift)
 }
