@@ -34,8 +34,8 @@ test: test-deps ## vet, then every test under the race detector
 	go test -run 'Allocates' ./gateway/server
 
 .PHONY: test-deps
-test-deps: ## what the tests need beyond Go: a C compiler, Chromium and Redis
-	@.ci/deps gcc chromium redis-server
+test-deps: ## what the tests need beyond Go: a C compiler, Chromium, Redis, MariaDB and PostgreSQL
+	@.ci/deps gcc chromium redis-server mariadbd postgres
 
 .PHONY: check
 check: $(GOLANGCI) ## format, modules and lint, without changing a file

@@ -65,8 +65,10 @@ func (p *program) withStore(ctx context.Context, f func(context.Context, *config
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(server.DatabaseFile(&l.Config)); err != nil {
-		return &config.Exit{Code: config.ExitUnreachable, Err: fmt.Errorf("no database: %w (name the folder of the gateway or backend with --data)", err)}
+	if l.Config.SQL.Driver == "sqlite" {
+		if _, err := os.Stat(server.DatabaseFile(&l.Config)); err != nil {
+			return &config.Exit{Code: config.ExitUnreachable, Err: fmt.Errorf("no database: %w (name the folder of the gateway or backend with --data)", err)}
+		}
 	}
 	return p.withNewStore(ctx, l, f)
 }

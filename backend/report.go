@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rushgate/backend/reseed"
+	"rushgate/backend/server"
 	"rushgate/backend/store"
 	"rushgate/config"
 )
@@ -52,12 +53,12 @@ func (p *program) audit() *cobra.Command {
 	c := &cobra.Command{
 		Use: "audit [ITEM]", Short: "Check that nothing is oversold, lost or counted twice; exit 5 if something is", Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.withStore(c.Context(), func(ctx context.Context, _ *config.Config, s *store.Store) error {
+			return p.withStore(c.Context(), func(ctx context.Context, c *config.Config, s *store.Store) error {
 				item := ""
 				if len(args) > 0 {
 					item = args[0]
 				}
-				r, err := reseed.Audit(ctx, s, nil, item)
+				r, err := auditOf(ctx, c, s, item)
 				if err != nil {
 					return err
 				}
@@ -75,6 +76,16 @@ func (p *program) audit() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+// auditOf checks SQL and, where it is in a Redis, the filter.
+func auditOf(ctx context.Context, c *config.Config, s *store.Store, item string) (reseed.Report, error) {
+	filter, stop, err := server.OpenFilter(c)
+	if err != nil {
+		return reseed.Report{}, err
+	}
+	r, err := reseed.Audit(ctx, s, filter, item)
+	return r, errors.Join(err, stop())
 }
 
 func (p *program) auditTable(r *reseed.Report) error {

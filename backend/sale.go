@@ -53,7 +53,11 @@ func (p *program) saleCreate() *cobra.Command {
 				return err
 			}
 			return p.withNewStore(c.Context(), l, func(ctx context.Context, _ *config.Config, s *store.Store) error {
-				sale, err := n.parse(s.NowMS())
+				now, err := s.Now(ctx)
+				if err != nil {
+					return err
+				}
+				sale, err := n.parse(now)
 				if err != nil {
 					return &config.Exit{Code: config.ExitUsage, Err: err}
 				}

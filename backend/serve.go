@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"rushgate/backend/api"
 	"rushgate/backend/server"
 	"rushgate/config"
+	"rushgate/lua"
 )
 
 // drainTime bounds the shutdown: longer than any placement may take.
@@ -30,7 +32,9 @@ func (p *program) serve(ctx context.Context) (err error) {
 		return err
 	}
 	c := &l.Config
-	log := c.Log.Logger(p.Stderr)
+	var level slog.LevelVar
+	log := c.Log.LeveledLogger(p.Stderr, &level)
+	lua.LogTo(log)
 	keys, err := ticketKeys(c)
 	if err != nil {
 		return config.Failed(err)
@@ -47,9 +51,8 @@ func (p *program) serve(ctx context.Context) (err error) {
 	})
 	public, private := server.HTTPServer("", h), server.AdminServer(registry, b.Store.Ping)
 	defer func() { err = config.Failed(errors.Join(err, shutDown(b, public, private))) }()
-	if err := b.Start(ctx); err != nil {
-		return err
-	}
+	b.Start(ctx)
+	defer p.follow(ctx, l, log, registry, &live{keys, &level})()
 	served := make(chan error, 2)
 	at, err := listen(ctx, c.Backend.Listen, public, served)
 	if err != nil {
@@ -140,10 +143,17 @@ func makeKey(file string) error {
 
 // greet says where everything is, and what a gateway needs to use it.
 func (p *program) greet(c *config.Config, at, adminAt net.Addr) {
-	fmt.Fprintf(p.Stdout, "Rushgate's backend serves gateways.\n\n  orders   http://%s/v1/\n  metrics  http://%s/metrics\n  data     %s\n", at, adminAt, filepath.Clean(c.Data))
+	fmt.Fprintf(p.Stdout, "Rushgate's backend serves gateways.\n\n  orders   http://%s/v1/\n  metrics  http://%s/metrics\n", at, adminAt)
+	if c.SQL.Driver == "sqlite" {
+		fmt.Fprintf(p.Stdout, "  data     %s\n", filepath.Clean(c.Data))
+	}
 	if len(c.Tickets.Keys) == 0 {
 		fmt.Fprintf(p.Stdout, "\nA gateway on this machine uses it with this configuration:\n\n"+
 			"  upstreams: {backend: {servers: [%q]}}\n  tickets: {keys: [{id: %s, secret_file: %s}]}\n", at, localKey, keyFile(c))
 	}
-	fmt.Fprint(p.Stdout, "\nThere is no Redis in this version: gateways elsewhere sell on the DB path alone.\n")
+	if c.Redis.Mode == "memory" {
+		fmt.Fprint(p.Stdout, "\nIt has no Redis (redis.mode is memory): gateways sell on the DB path alone.\n")
+		return
+	}
+	fmt.Fprintf(p.Stdout, "\nIt keeps the filter in Redis at %s right.\n", c.Redis.Addrs[0])
 }

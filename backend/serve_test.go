@@ -53,7 +53,7 @@ func serve(t *testing.T, data string) *serving {
 	var greeting strings.Builder
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		greeting.WriteString(lines.Text() + "\n")
-		if strings.HasPrefix(lines.Text(), "There is no Redis") { // its last words
+		if strings.HasPrefix(lines.Text(), "It has no Redis") { // its last words
 			break
 		}
 	}

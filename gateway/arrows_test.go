@@ -29,6 +29,7 @@ type arrow struct {
 var arrows = []arrow{
 	// What everyone may read imports nothing.
 	{"config", nil},
+	{"config/reload", []string{"config"}},
 	{"lua", nil},
 	{"backend/api", nil},
 	{"backend/order", []string{"backend/api"}},
@@ -54,7 +55,7 @@ var arrows = []arrow{
 
 	// The programs. A gateway can have its backend inside.
 	{"gateway", []string{"..."}},
-	{"backend", []string{"backend/...", "config", "lua"}},
+	{"backend", []string{"backend/...", "config", "config/...", "lua"}},
 }
 
 // relaxed says what the tests of a package may import besides. All rows that
@@ -65,6 +66,10 @@ var relaxed = []arrow{
 	// Orders are tested on the real store, behind the real filter.
 	{"backend/order", []string{"backend/...", "lua"}},
 	{"lua", []string{"lua/luatest"}},
+	// What stands on Redis is tested on Redis.
+	{"backend/lock", []string{"lua/luatest"}},
+	{"gateway/limit", []string{"lua/luatest"}},
+	{"gateway/timesync", []string{"lua/luatest"}},
 }
 
 // use is one import of ours, as it stands in a file.

@@ -28,6 +28,10 @@ func demoSales(now time.Time) []order.Sale {
 // makeDemo puts the demonstration sales on offer anew, so that a second start
 // never shows a sold-out shop.
 func makeDemo(ctx context.Context, s *store.Store) error {
-	_, err := s.Demo(ctx, demoSales(time.UnixMilli(s.NowMS())))
+	now, err := s.Now(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = s.Demo(ctx, demoSales(time.UnixMilli(now)))
 	return err
 }

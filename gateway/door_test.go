@@ -37,9 +37,17 @@ type answer struct {
 	Scope      string `json:"scope"`
 	StartsAt   int64  `json:"starts_at"`
 	Now        int64  `json:"now"`
+	Source     string `json:"source"`
 	RetryAfter int64  `json:"retry_after_ms"`
 	api.Order
 	body string
+}
+
+// state is what an item is listed as.
+func (a answer) state() string {
+	var item struct{ State string }
+	_ = json.Unmarshal([]byte(a.body), &item)
+	return item.State
 }
 
 func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, a.body) }

@@ -131,8 +131,12 @@ func each201HasItsRow(t *testing.T, s *shop, answers []answer) {
 	}
 }
 
-func TestRushSellsExactlyAHundred(t *testing.T) {
-	s := openShop(t, shopOptions{flags: rushFlags(), demo: true})
+func TestRushSellsExactlyAHundred(t *testing.T) { rushSells(t, rushFlags()) }
+
+// rushSells opens a shop with the demo sales and lets the rush come.
+func rushSells(t *testing.T, flags map[string]string) *shop {
+	t.Helper()
+	s := openShop(t, shopOptions{flags: flags, demo: true})
 	r := newRush(1)
 	answers := s.crowd(128, r.clicks)
 	r.check(t, answers)
@@ -149,6 +153,7 @@ func TestRushSellsExactlyAHundred(t *testing.T) {
 		}
 	}
 	s.settled()
+	return s
 }
 
 // Whatever is told while epochs come and go, nobody hears of them.

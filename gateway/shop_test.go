@@ -26,6 +26,7 @@ type shopOptions struct {
 	flags map[string]string // over the defaults, by configuration path
 	wrap  func(lua.Filter) lua.Filter
 	demo  bool
+	now   func() time.Time // the node's clock
 }
 
 // generous lifts the user limit, which a test with few users would meet first.
@@ -48,7 +49,7 @@ func openShop(t testing.TB, o shopOptions) *shop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := start(t.Context(), l, startOptions{log: slog.New(slog.DiscardHandler), demo: o.demo, wrap: o.wrap})
+	a, err := start(t.Context(), l, startOptions{log: slog.New(slog.DiscardHandler), demo: o.demo, wrap: o.wrap, now: o.now})
 	if err != nil {
 		t.Fatal(err)
 	}

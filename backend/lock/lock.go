@@ -1,7 +1,7 @@
 // Package lock reduces contention on an item. It is for efficiency only: in an
 // asynchronous network no lock service can promise mutual exclusion to a process
 // that may stop at any moment, so every write in SQL carries its own guard, and
-// the sale is exact with [None].
+// the sale is exact with [None]. [Redis] is the lock that processes share.
 package lock
 
 import "context"

@@ -138,6 +138,17 @@ func create(t *testing.T, s *store.Store, item string, units, perUser int64) {
 	t.Helper()
 	v := storetest.Sale(item, units)
 	v.PerUser = perUser
-	v.StartsAt, v.EndsAt = s.NowMS()-60_000, s.NowMS()+3_600_000
+	now := sqlNow(t, s)
+	v.StartsAt, v.EndsAt = now-60_000, now+3_600_000
 	storetest.Create(t, s, v)
+}
+
+// sqlNow is the database's clock.
+func sqlNow(t *testing.T, s *store.Store) int64 {
+	t.Helper()
+	now, err := s.Now(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
 }

@@ -154,7 +154,7 @@ func TestStaleTicketBecomesNoOrder(t *testing.T) {
 	v, _ := s.Sale(t.Context(), "1")
 	p := buy("1", "u", "k", 1)
 	p.Path, p.Epoch = api.PathRedis, v.Epoch
-	epoch, ok, err := s.RaiseEpoch(t.Context(), "1", v.Epoch, 5000)
+	epoch, ok, err := s.RaiseEpoch(t.Context(), "1", v.Epoch, 0, 5000)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}

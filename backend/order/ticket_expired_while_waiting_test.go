@@ -14,9 +14,10 @@ import (
 )
 
 // perishable is a ticket that is good for one more second.
-func perishable(s *store.Store) order.Purchase {
+func perishable(t *testing.T, s *store.Store) order.Purchase {
+	t.Helper()
 	p := buy("1", "u", "k", 1)
-	p.Exp = s.NowMS() + 1000
+	p.Exp = sqlNow(t, s) + 1000
 	return p
 }
 
@@ -41,7 +42,7 @@ func TestTicketExpiresInTheLane(t *testing.T) {
 		g := openGated(t, s, nil)
 		first := g.start(t.Context(), buy("1", "first", "k", 1))
 		synctest.Wait()
-		second := g.start(t.Context(), perishable(s))
+		second := g.start(t.Context(), perishable(t, s))
 		synctest.Wait()
 		clock.Add(time.Second)
 		close(g.gate)
@@ -68,7 +69,7 @@ func TestTicketExpiresBeforeTheDatabaseIsFree(t *testing.T) {
 		})
 	}()
 	<-holding
-	p := perishable(s)
+	p := perishable(t, s)
 	told := make(chan error, 1)
 	go func() {
 		_, err := sh.Place(t.Context(), p)
@@ -95,7 +96,7 @@ func TestTicketExpiresBeforeTheLockIsHad(t *testing.T) {
 	s := storetest.Open(t, clock.Now)
 	create(t, s, "1", 10, 1)
 	sh := open(t, s, func(o *order.Options) { o.Locker = slowLock{clock} })
-	_, err := sh.Place(t.Context(), perishable(s))
+	_, err := sh.Place(t.Context(), perishable(t, s))
 	died(t, s, err)
 }
 
@@ -113,7 +114,7 @@ func TestTicketExpiresBetweenTwoAttempts(t *testing.T) {
 			return commit(f)
 		}
 		sh := open(t, s, func(o *order.Options) { o.Store = st })
-		_, err := sh.Place(t.Context(), perishable(s))
+		_, err := sh.Place(t.Context(), perishable(t, s))
 		died(t, s, err)
 	}
 }
@@ -123,7 +124,7 @@ func TestRefusalMadeFinalTooLate(t *testing.T) {
 	s := storetest.Open(t, clock.Now)
 	create(t, s, "1", 10, 1)
 	sh := open(t, s, func(o *order.Options) { o.Locker = slowLock{clock} })
-	p := perishable(s)
+	p := perishable(t, s)
 	p.Path, p.Code = api.PathRefuse, api.SoldOut
 	_, err := sh.Place(t.Context(), p)
 	died(t, s, err)
@@ -135,7 +136,7 @@ func TestLateRepeatGetsItsOrder(t *testing.T) {
 	s := storetest.Open(t, clock.Now)
 	create(t, s, "1", 10, 1)
 	sh := open(t, s, nil)
-	p := perishable(s)
+	p := perishable(t, s)
 	first, err := sh.Place(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)

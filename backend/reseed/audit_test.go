@@ -106,7 +106,7 @@ func TestFilterDriftIsNamed(t *testing.T) {
 	if got := drift(); len(got) != 1 || !strings.Contains(got[0], "buyers") {
 		t.Errorf("of other buyers: %v", got)
 	}
-	epoch, ok, err := w.store.RaiseEpoch(t.Context(), "1", w.sale("1").Epoch, lease.Milliseconds())
+	epoch, ok, err := w.store.RaiseEpoch(t.Context(), "1", w.sale("1").Epoch, 0, lease.Milliseconds())
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}

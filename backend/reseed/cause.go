@@ -59,6 +59,19 @@ func (l *look) cause() Cause {
 	return noReason
 }
 
+// tooSoon is how much longer a cause must wait: a reseed where the filter still
+// works is made at most once an interval, whichever process makes it. An epoch is
+// no less than SQL's clock at its raise, so the epoch itself tells how old it is;
+// but for one ahead of the clock, which SQL took over from the filter after a
+// failover to a clock that is behind.
+func (l *look) tooSoon(c Cause, interval time.Duration) time.Duration {
+	age := time.Duration(l.sale.Now-l.sale.Epoch) * time.Millisecond
+	if age < 0 || c != DBPath && c != SoldOut && c != Drift {
+		return 0
+	}
+	return max(0, interval-age)
+}
+
 // quiet says that nothing is in flight that could explain a difference: every
 // admission is older than the longest wait for its placement, and every order
 // that gave its units back was so long ago that the filter has heard of it.

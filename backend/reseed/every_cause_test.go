@@ -104,7 +104,7 @@ func TestSeederDies(t *testing.T) {
 	w := newWorld(t)
 	w.open("1", 10)
 	w.buy("1", "u")
-	dead, ok, err := w.store.RaiseEpoch(t.Context(), "1", w.sale("1").Epoch, lease.Milliseconds())
+	dead, ok, err := w.store.RaiseEpoch(t.Context(), "1", w.sale("1").Epoch, 0, lease.Milliseconds())
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -113,7 +113,7 @@ func TestSeederDies(t *testing.T) {
 	}
 	w.sweeps(int(lease / interval)) // the lease holds up to and including its last millisecond
 	w.reseededFor("1")
-	if _, ok, err := w.store.RaiseEpoch(t.Context(), "1", dead, lease.Milliseconds()); ok || err != nil {
+	if _, ok, err := w.store.RaiseEpoch(t.Context(), "1", dead, 0, lease.Milliseconds()); ok || err != nil {
 		t.Errorf("raised under another's lease: %v, %v", ok, err)
 	}
 	w.sweeps(1)

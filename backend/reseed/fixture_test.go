@@ -90,11 +90,21 @@ func (noMeter) Unlocked()                     {}
 // create puts an item on sale that opens after some time, one a user.
 func (w *world) create(item string, units int64, opens time.Duration) {
 	w.t.Helper()
-	now := w.store.NowMS()
+	now := w.now()
 	storetest.Create(w.t, w.store, order.Sale{
 		Item: item, Title: "Item " + item, PriceCents: 100, Num: units, PerUser: 1, Mode: "sync",
 		StartsAt: now + opens.Milliseconds(), EndsAt: now + opens.Milliseconds() + time.Hour.Milliseconds(),
 	})
+}
+
+// now is SQL's clock.
+func (w *world) now() int64 {
+	w.t.Helper()
+	now, err := w.store.Now(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return now
 }
 
 // open makes an item that is being sold, seeded and quiet, and forgets the

@@ -24,7 +24,7 @@ func TestTicketsOfTheOldEpoch(t *testing.T) {
 			p := w.ticket("1", fmt.Sprint(round, "-", i), api.PathRedis)
 			wg.Go(func() { _, errs[i] = w.placer.Place(t.Context(), p) })
 		}
-		_, ok, err := w.store.RaiseEpoch(t.Context(), "1", w.sale("1").Epoch, 0)
+		_, ok, err := w.store.RaiseEpoch(t.Context(), "1", w.sale("1").Epoch, 0, 0)
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}

@@ -27,12 +27,14 @@ func (f *tracing) View(ctx context.Context, item string, withBuyers bool) (lua.V
 	return v, err
 }
 
-// running starts a seeder whose rounds come once an hour, so that it looks only
-// when asked, and ends it with the test.
+// seldom is longer than the test takes, and shorter than the sale.
+const seldom = 30 * time.Minute
+
+// running is a seeder whose rounds are so far apart that it looks only when asked.
 func (w *world) running(filter lua.Filter, reseeded func(string, reseed.Cause)) *reseed.Seeder {
 	w.t.Helper()
 	s := reseed.New(reseed.Options{
-		SQL: w.store, Filter: filter, PreheatLead: lead, RepairAfter: repairAfter, Interval: time.Hour,
+		SQL: w.store, Filter: filter, PreheatLead: lead, RepairAfter: repairAfter, Interval: seldom,
 		Log: slog.New(slog.DiscardHandler), Now: w.clock.Now, Reseeded: reseeded,
 	})
 	return s
@@ -55,6 +57,7 @@ func TestLookWaitsForTheNextRound(t *testing.T) {
 	if err := s.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	w.wait(seldom)
 	w.start(s)
 	w.place("1", "u", api.PathDB)
 	s.BypassedFilter("1")

@@ -17,9 +17,9 @@ type SQL interface {
 	Sale(ctx context.Context, item string) (order.Sale, error)
 	Sales(ctx context.Context, endingAfter int64) ([]order.Sale, error)
 	Snapshot(ctx context.Context, item string) (lua.Seed, error)
-	RaiseEpoch(ctx context.Context, item string, from, leaseMS int64) (epoch int64, ok bool, err error)
+	RaiseEpoch(ctx context.Context, item string, from, floor, leaseMS int64) (epoch int64, ok bool, err error)
 	EndLease(ctx context.Context, item string, epoch int64) error
-	NowMS() int64
+	Now(ctx context.Context) (int64, error) // Unix milliseconds
 }
 
 // Options of a Seeder. All fields but Now are needed.
@@ -110,7 +110,10 @@ func (s *Seeder) Run(ctx context.Context) {
 
 // Sweep looks at every sale from its preheat to its end.
 func (s *Seeder) Sweep(ctx context.Context) error {
-	now := s.opt.SQL.NowMS()
+	now, err := s.opt.SQL.Now(ctx)
+	if err != nil {
+		return err
+	}
 	sales, err := s.opt.SQL.Sales(ctx, now)
 	if err != nil {
 		return err

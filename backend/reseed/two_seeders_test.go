@@ -162,7 +162,7 @@ func TestSeederWakesUpAndEndsAnothersLease(t *testing.T) {
 		w.wait(lease + time.Millisecond)
 		successor := w.fallAsleep("flip")
 		held := w.sale("1").ReseedUntil
-		if held <= w.store.NowMS() {
+		if held <= w.now() {
 			t.Fatal("the successor has no lease")
 		}
 		if _, err := wake(); err != nil {

@@ -62,7 +62,11 @@ func (s *Seeder) compare(ctx context.Context, item string, w *watched, soldOut b
 	if l.sale.ReseedUntil >= l.sale.Now { // another seeder is at it
 		return false, nil
 	}
-	_, err = s.reseed(ctx, item, l.sale.Epoch, cause)
+	if wait := l.tooSoon(cause, s.opt.Interval); wait > 0 {
+		w.notBefore = start.Add(wait)
+		return false, nil
+	}
+	_, err = s.reseed(ctx, item, l.sale.Epoch, l.view.Epoch, cause)
 	w.notBefore = start.Add(max(s.opt.Interval, 20*s.opt.Now().Sub(start)))
 	return err == nil, err
 }
@@ -130,17 +134,22 @@ func (s *Seeder) lookAtBuyers(ctx context.Context, l *look) (err error) {
 func (s *Seeder) Reseed(ctx context.Context, item string, cause Cause) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
+	view, err := s.opt.Filter.View(ctx, item, false)
+	if err != nil {
+		return 0, err
+	}
 	sale, err := s.opt.SQL.Sale(ctx, item)
 	if err != nil {
 		return 0, err
 	}
-	return s.reseed(ctx, item, sale.Epoch, cause)
+	return s.reseed(ctx, item, sale.Epoch, view.Epoch, cause)
 }
 
-// reseed ends the epoch that was looked at and seeds the next. Where it has ended
-// already, so has what was wrong with it.
-func (s *Seeder) reseed(ctx context.Context, item string, from int64, cause Cause) (int64, error) {
-	epoch, ok, err := s.opt.SQL.RaiseEpoch(ctx, item, from, lease.Milliseconds())
+// reseed ends the epoch that was looked at and seeds the next, later than the
+// filter's floor: of two epochs the filter keeps the later. Where the epoch has
+// ended already, so has what was wrong with it.
+func (s *Seeder) reseed(ctx context.Context, item string, from, floor int64, cause Cause) (int64, error) {
+	epoch, ok, err := s.opt.SQL.RaiseEpoch(ctx, item, from, floor, lease.Milliseconds())
 	if err != nil || !ok {
 		return 0, err
 	}

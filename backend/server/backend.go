@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,11 +30,15 @@ import (
 // often unpaid orders are expired.
 const lookEvery = time.Second
 
+// seedTime bounds the wait of a start for the filter. What it was too short for is
+// seeded by the rounds that follow.
+const seedTime = 10 * time.Second
+
 // Options of a backend.
 type Options struct {
 	Config   config.Config
-	Filter   lua.Filter // nil: there is none, and every purchase comes on the DB path
-	Locker   order.Locker
+	Filter   lua.Filter   // nil: the one in the configured Redis; without one every purchase comes on the DB path
+	Locker   order.Locker // nil: in the configured Redis, or none
 	Log      *slog.Logger
 	Registry prometheus.Registerer
 	Now      func() time.Time // the clock of an embedded database; nil for time.Now
@@ -45,11 +50,12 @@ type Backend struct {
 	Seeder *reseed.Seeder // nil without a filter
 
 	opt     Options
-	numbers *store.Numbers
+	numbers *store.Numbers // nil until they are leased
 	placer  *order.Placer
 	life    *order.Life
 	stop    context.CancelFunc
 	running sync.WaitGroup
+	closers []func(context.Context) error // called last to first
 }
 
 // OpenStore connects the database that the configuration names, and creates it
@@ -60,7 +66,7 @@ func OpenStore(ctx context.Context, c *config.Config, now func() time.Time) (*st
 			return nil, fmt.Errorf("data folder: %w (choose another with --data)", err)
 		}
 	}
-	return store.Open(ctx, store.Options{Driver: c.SQL.Driver, DSN: DatabaseFile(c), Now: now})
+	return store.Open(ctx, store.Options{Driver: c.SQL.Driver, DSN: DatabaseFile(c), Conns: c.SQL.Conns, Now: now})
 }
 
 // DatabaseFile is where the embedded database is.
@@ -71,47 +77,63 @@ func DatabaseFile(c *config.Config) string {
 	return filepath.Join(c.Data, "rushgate.db")
 }
 
-// Open connects everything and starts nothing: call Start.
-func Open(ctx context.Context, opt Options) (*Backend, error) {
-	if opt.Locker == nil {
-		opt.Locker = lock.None{}
+// Open connects everything and starts nothing: call Start. A Redis that does not
+// answer is no error: the sale goes on without it.
+func Open(ctx context.Context, opt Options) (b *Backend, err error) {
+	b = &Backend{opt: opt, stop: func() {}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.closeAll(ctx))
+			b = nil
+		}
+	}()
+	if b.Store, err = OpenStore(ctx, &opt.Config, opt.Now); err != nil {
+		return b, err
 	}
-	s, err := OpenStore(ctx, &opt.Config, opt.Now)
+	b.onClose(func(context.Context) error { return b.Store.Close() })
+	if err = b.openRedis(); err != nil {
+		return b, err
+	}
+	if b.opt.Locker == nil {
+		b.opt.Locker = lock.None{}
+	}
+	numbers, err := store.NewNumbers(ctx, b.Store, uuid.NewString(), opt.Log)
 	if err != nil {
-		return nil, err
+		return b, err
 	}
-	numbers, err := store.NewNumbers(ctx, s, uuid.NewString(), opt.Log)
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	b := &Backend{Store: s, opt: opt, numbers: numbers, stop: func() {}}
-	m := newMetrics(opt.Registry)
-	c := &opt.Config
-	var listener order.Listener = noFilter{}
-	var restorer order.Restorer = noFilter{}
-	if opt.Filter != nil {
-		b.Seeder = reseed.New(reseed.Options{
-			SQL: s, Filter: opt.Filter, PreheatLead: time.Duration(c.Sales.PreheatLead), RepairAfter: time.Duration(c.Sales.RepairAfter),
-			Interval: lookEvery, Log: opt.Log, Reseeded: m.reseeded,
-		})
-		listener, restorer = b.Seeder, opt.Filter
-	}
-	b.life = &order.Life{Store: s, Filter: restorer, Log: opt.Log}
-	b.placer = order.NewPlacer(order.Options{
-		Store: s, Locker: opt.Locker, Numbers: numbers, Listener: listener, Meter: m,
-		ItemConcurrency: c.Orders.ItemConcurrency, PayWithin: time.Duration(c.Orders.PayWithin),
-		LockWait: time.Duration(c.Lock.Wait), Timeout: time.Duration(c.Upstreams["backend"].Timeout),
-	})
+	b.onClose(numbers.Close)
+	b.numbers = numbers
+	b.assemble()
 	return b, nil
 }
 
+// assemble puts what was opened together.
+func (b *Backend) assemble() {
+	m := newMetrics(b.opt.Registry)
+	c := &b.opt.Config
+	var listener order.Listener = noFilter{}
+	var restorer order.Restorer = noFilter{}
+	if b.opt.Filter != nil {
+		b.Seeder = reseed.New(reseed.Options{
+			SQL: b.Store, Filter: b.opt.Filter, PreheatLead: time.Duration(c.Sales.PreheatLead), RepairAfter: time.Duration(c.Sales.RepairAfter),
+			Interval: lookEvery, Log: b.opt.Log, Reseeded: m.reseeded,
+		})
+		listener, restorer = b.Seeder, b.opt.Filter
+	}
+	b.life = &order.Life{Store: b.Store, Filter: restorer, Log: b.opt.Log}
+	b.placer = order.NewPlacer(order.Options{
+		Store: b.Store, Locker: b.opt.Locker, Numbers: b.numbers, Listener: listener, Meter: m,
+		ItemConcurrency: c.Orders.ItemConcurrency, PayWithin: time.Duration(c.Orders.PayWithin),
+		LockWait: time.Duration(c.Lock.Wait), Timeout: time.Duration(c.Upstreams["backend"].Timeout),
+	})
+}
+
 // Start seeds the filter for every open sale, then keeps it right, orders
-// expiring and the worker id leased, until Close.
-func (b *Backend) Start(ctx context.Context) error {
+// expiring and the worker id leased, until Close. A filter that does not answer
+// is seeded as soon as it does; until then purchases come on the DB path.
+func (b *Backend) Start(ctx context.Context) {
 	if b.Seeder != nil {
-		if err := b.Seeder.Sweep(ctx); err != nil {
-			return fmt.Errorf("seeding the filter from SQL: %w", err)
-		}
+		b.seedAtStart(ctx)
 	}
 	var running context.Context
 	running, b.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -120,7 +142,14 @@ func (b *Backend) Start(ctx context.Context) error {
 	}
 	b.running.Go(func() { b.life.Run(running, lookEvery) })
 	b.running.Go(func() { b.numbers.Run(running) })
-	return nil
+}
+
+func (b *Backend) seedAtStart(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, seedTime)
+	defer cancel()
+	if err := b.Seeder.Sweep(ctx); err != nil {
+		b.opt.Log.Warn("seeding the filter from SQL failed; trying again every second, and selling on the DB path until then", "error", err)
+	}
 }
 
 // Close ends the background work, waits for the placements that are running and
@@ -129,7 +158,17 @@ func (b *Backend) Close(ctx context.Context) error {
 	b.placer.Close()
 	b.stop()
 	b.running.Wait()
-	return errors.Join(b.numbers.Close(ctx), b.Store.Close())
+	return b.closeAll(ctx)
+}
+
+func (b *Backend) onClose(f func(context.Context) error) { b.closers = append(b.closers, f) }
+
+func (b *Backend) closeAll(ctx context.Context) error {
+	var errs []error
+	for _, f := range slices.Backward(b.closers) {
+		errs = append(errs, f(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // noFilter stands where there is nothing to tell.

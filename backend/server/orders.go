@@ -85,7 +85,10 @@ func changeError(err error) error {
 
 // Catalogue implements api.Orders.
 func (b *Backend) Catalogue(ctx context.Context, etag string) (api.Catalogue, error) {
-	now := b.Store.NowMS()
+	now, err := b.Store.Now(ctx)
+	if err != nil {
+		return api.Catalogue{}, fmt.Errorf("%w: %w", api.ErrFailed, err)
+	}
 	rows, err := b.Store.Sales(ctx, now-time.Duration(b.opt.Config.Sales.Keep).Milliseconds())
 	if err != nil {
 		return api.Catalogue{}, fmt.Errorf("%w: %w", api.ErrFailed, err)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -119,7 +118,7 @@ func (n *Numbers) Close(ctx context.Context) error {
 	worker, last := n.worker, n.last
 	n.until = 0
 	n.mu.Unlock()
-	_, err := n.store.write.ExecContext(ctx, "UPDATE worker_ids SET leased_until = ? WHERE id = ? AND owner = ?", last, worker, n.owner)
+	_, err := n.session().exec(ctx, "UPDATE worker_ids SET leased_until = ? WHERE id = ? AND owner = ?", last, worker, n.owner)
 	return err
 }
 
@@ -127,8 +126,8 @@ func (n *Numbers) renew(ctx context.Context) error {
 	n.mu.Lock()
 	worker, until := n.worker, max(n.clock(), n.last)+workerLease.Milliseconds()
 	n.mu.Unlock()
-	res, err := n.store.write.ExecContext(ctx, "UPDATE worker_ids SET leased_until = max(leased_until, ?) WHERE id = ? AND owner = ?", until, worker, n.owner)
-	if err = exactly(1, res, err); err != nil {
+	err := n.session().exactly(ctx, 1, "UPDATE worker_ids SET leased_until = "+n.store.d.greatest+"(leased_until, ?) WHERE id = ? AND owner = ?", until, worker, n.owner)
+	if err != nil {
 		return err
 	}
 	n.mu.Lock()
@@ -137,25 +136,52 @@ func (n *Numbers) renew(ctx context.Context) error {
 	return nil
 }
 
+// session is outside any transaction: each statement is its own.
+func (n *Numbers) session() session { return session{n.store.write, n.store.d, writeTime} }
+
+// claimPause is between two attempts at an id: about as long as one takes.
+const claimPause = 5 * time.Millisecond
+
+// acquire leases an id. Of processes that start together one gets the lowest that
+// is free, and the others try the next.
 func (n *Numbers) acquire(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, workerLease/3)
+	defer cancel()
+	for {
+		err := n.claim(ctx)
+		if err == nil {
+			return nil
+		}
+		again := errors.Is(err, order.ErrGuard) || errors.Is(err, order.ErrBusy)
+		select {
+		case <-time.After(claimPause):
+		case <-ctx.Done():
+			again = false
+		}
+		if !again {
+			return fmt.Errorf("leasing an order-number worker id: %w", err)
+		}
+	}
+}
+
+// claim takes the lowest free id; order.ErrGuard if another process was faster.
+func (n *Numbers) claim(ctx context.Context) error {
 	var worker, now int64
 	var started time.Time
-	err := n.store.inTx(ctx, func(tx *sql.Tx) (err error) {
+	err := n.store.inTx(ctx, func(q session) (err error) {
 		// One reading of the clock says which ids are free and where the
 		// numbers begin: of two, the second could be the earlier.
 		started = n.store.now()
 		if now = started.UnixMilli(); now <= snowflakeEpoch {
 			return fmt.Errorf("the clock says %s: set it", started.UTC().Format(time.DateOnly))
 		}
-		if worker, err = freeWorker(ctx, tx, now); err != nil {
+		if worker, err = freeWorker(ctx, q, now); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO worker_ids (id, owner, leased_until) VALUES (?,?,?) ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, leased_until = excluded.leased_until",
-			worker, n.owner, now+workerLease.Milliseconds())
-		return err
+		return n.lease(ctx, q, worker, now)
 	})
 	if err != nil {
-		return fmt.Errorf("leasing an order-number worker id: %w", err)
+		return err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -164,10 +190,21 @@ func (n *Numbers) acquire(ctx context.Context) error {
 	return nil
 }
 
+// lease writes the owner of an id that is still free, or was never leased.
+func (n *Numbers) lease(ctx context.Context, q session, worker, now int64) error {
+	until := now + workerLease.Milliseconds()
+	changed, err := q.exec(ctx, "UPDATE worker_ids SET owner = ?, leased_until = ? WHERE id = ? AND leased_until < ?", n.owner, until, worker, now)
+	if err != nil || changed == 1 {
+		return err
+	}
+	_, err = q.exec(ctx, "INSERT INTO worker_ids (id, owner, leased_until) VALUES (?,?,?)", worker, n.owner, until)
+	return err
+}
+
 // freeWorker is the lowest id of which no number is reserved at now or later.
-func freeWorker(ctx context.Context, tx *sql.Tx, now int64) (int64, error) {
+func freeWorker(ctx context.Context, q session, now int64) (int64, error) {
 	taken := make(map[int64]bool)
-	err := each(ctx, tx, "SELECT id FROM worker_ids WHERE leased_until >= ?", []any{now}, func(scan func(...any) error) error {
+	err := q.each(ctx, "SELECT id FROM worker_ids WHERE leased_until >= ?", []any{now}, func(scan func(...any) error) error {
 		var id int64
 		err := scan(&id)
 		taken[id] = true

@@ -1,9 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
-	"strings"
+	"slices"
 
 	"rushgate/backend/api"
 	"rushgate/backend/order"
@@ -11,23 +11,25 @@ import (
 
 // Update implements order.Store.
 func (s *Store) Update(ctx context.Context, f func(order.Tx) error) error {
-	return s.inTx(ctx, func(tx *sql.Tx) error { return f(&placing{s, tx}) })
+	return s.inTx(ctx, func(q session) error { return f(&placing{s, q}) })
 }
 
-// Outcome implements order.Store: it opens a connection for this one look.
+// Outcome implements order.Store: it opens a connection for this one look, beside
+// those that Options.Conns counts. It asks whichever server answers now, and not
+// one that an old connection still leads to.
 func (s *Store) Outcome(ctx context.Context, k order.Key) (api.Order, error) {
-	db, err := s.fresh(ctx)
+	db, err := s.db.pool(reader, 1)
 	if err != nil {
 		return api.Order{}, err
 	}
 	defer func() { _ = db.Close() }()
-	return findOrder(ctx, db, "user_id = ? AND biz_id = ?", k.User, k.BizID)
+	return session{db, s.d, readTime}.order(ctx, "user_id = ? AND biz_id = ?", k.User, k.BizID)
 }
 
 // placing is a transaction that places purchases.
 type placing struct {
-	s  *Store
-	tx *sql.Tx
+	s *Store
+	q session
 }
 
 // Read implements order.Tx.
@@ -36,7 +38,7 @@ func (p *placing) Read(ctx context.Context, item string, keys []order.Key) (orde
 	if err != nil {
 		return order.Sale{}, nil, nil, err
 	}
-	sale, err := p.s.sale(ctx, p.tx, item)
+	sale, err := p.s.sale(ctx, p.q, item)
 	if err != nil {
 		return order.Sale{}, nil, nil, err
 	}
@@ -50,8 +52,8 @@ func (p *placing) outcomes(ctx context.Context, keys []order.Key) (map[order.Key
 		args = append(args, k.User, k.BizID)
 	}
 	found := make(map[order.Key]api.Order)
-	query := selectOrder + "(user_id, biz_id) IN (VALUES " + tuples(len(keys), "(?,?)") + ")"
-	err := each(ctx, p.tx, query, args, func(scan func(...any) error) error {
+	query := selectOrder + "(user_id, biz_id) IN " + p.q.d.rows(len(keys), "(?,?)")
+	err := p.q.each(ctx, query, args, func(scan func(...any) error) error {
 		o, err := scanOrder(scan)
 		found[order.Key{User: o.User, BizID: o.BizID}] = o
 		return err
@@ -67,7 +69,7 @@ func (p *placing) bought(ctx context.Context, item string, keys []order.Key) (ma
 	}
 	bought := make(map[string]int64, len(keys))
 	query := "SELECT user_id, bought FROM user_quota WHERE item = ? AND user_id IN (" + tuples(len(keys), "?") + ")"
-	err := each(ctx, p.tx, query, args, func(scan func(...any) error) error {
+	err := p.q.each(ctx, query, args, func(scan func(...any) error) error {
 		var user string
 		var n int64
 		err := scan(&user, &n)
@@ -92,12 +94,11 @@ func (p *placing) Write(ctx context.Context, w order.Write) error {
 func (p *placing) insertOrders(ctx context.Context, w *order.Write) error {
 	const columns = 13
 	args := make([]any, 0, columns*len(w.Rows))
-	for i := range w.Rows {
-		r := &w.Rows[i]
+	for _, r := range byKey(w.Rows) {
 		o := &r.Order
 		args = append(args, r.ID, o.Item, o.User, o.BizID, o.Qty, o.AmountCents, o.State, o.Code, r.Path, r.Epoch, o.CreatedAt, o.PayBy, o.CreatedAt)
 	}
-	_, err := p.tx.ExecContext(ctx, "INSERT INTO orders (id, item, user_id, biz_id, qty, amount_cents, state, code, path, epoch, created_at, pay_by, changed_at) VALUES "+ //nolint:gosec // only placeholders are put together
+	_, err := p.q.exec(ctx, "INSERT INTO orders (id, item, user_id, biz_id, qty, amount_cents, state, code, path, epoch, created_at, pay_by, changed_at) VALUES "+
 		tuples(len(w.Rows), "(?,?,?,?,?,?,?,?,?,?,?,?,?)"), args...)
 	return err
 }
@@ -109,17 +110,12 @@ func (p *placing) raiseQuota(ctx context.Context, w *order.Write) error {
 	if len(takes) == 0 {
 		return nil
 	}
-	args := make([]any, 0, 3*len(takes)+1)
 	for _, t := range takes {
 		if t.Qty > w.Sale.PerUser {
 			return order.ErrGuard
 		}
-		args = append(args, w.Sale.Item, t.User, t.Qty)
 	}
-	args = append(args, w.Sale.PerUser)
-	res, err := p.tx.ExecContext(ctx, "INSERT INTO user_quota (item, user_id, bought) VALUES "+tuples(len(takes), "(?,?,?)")+ //nolint:gosec // only placeholders are put together
-		" ON CONFLICT (item, user_id) DO UPDATE SET bought = bought + excluded.bought WHERE bought + excluded.bought <= ?", args...)
-	return exactly(int64(len(takes)), res, err)
+	return p.q.d.raiseQuota(ctx, p.q, w.Sale.Item, w.Sale.PerUser, takes)
 }
 
 // journal notes the units and what the shop is to hear.
@@ -136,15 +132,16 @@ func (p *placing) journal(ctx context.Context, w *order.Write) error {
 	if n == 0 {
 		return nil
 	}
-	if _, err := p.tx.ExecContext(ctx, "INSERT INTO stock_journal (item, delta, kind, order_id, at) VALUES "+tuples(n, "(?,?,?,?,?)"), moves...); err != nil { //nolint:gosec // only placeholders are put together
+	if _, err := p.q.exec(ctx, "INSERT INTO stock_journal (item, delta, kind, order_id, at) VALUES "+tuples(n, "(?,?,?,?,?)"), moves...); err != nil {
 		return err
 	}
-	_, err := p.tx.ExecContext(ctx, "INSERT INTO outbox (order_id, event, at) VALUES "+tuples(n, "(?,?,?)"), events...) //nolint:gosec // only placeholders are put together
+	_, err := p.q.exec(ctx, "INSERT INTO outbox (order_id, event, at) VALUES "+tuples(n, "(?,?,?)"), events...)
 	return err
 }
 
 // takeUnits is the guard that no unit is sold twice: one conditional update of
-// the sale's row, in the epoch under which the purchases were admitted.
+// the sale's row, in the epoch under which the purchases were admitted. The DB path
+// is bound to no epoch, so a pause that came since the sale was read is its guard.
 func (p *placing) takeUnits(ctx context.Context, w *order.Write) error {
 	if w.Units == 0 {
 		return nil
@@ -159,32 +156,17 @@ func (p *placing) takeUnits(ctx context.Context, w *order.Write) error {
 		query += " AND epoch = ?"
 		args = append(args, w.Sale.Epoch)
 	}
-	res, err := p.tx.ExecContext(ctx, query, args...)
-	return exactly(1, res, err)
-}
-
-// querier is a pool or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// each calls f for every row of a query.
-func each(ctx context.Context, q querier, query string, args []any, f func(scan func(...any) error) error) error {
-	rs, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
+	if w.DBPath {
+		query += " AND paused = ?"
+		args = append(args, false)
 	}
-	defer func() { _ = rs.Close() }()
-	for rs.Next() {
-		if err := f(rs.Scan); err != nil {
-			return err
-		}
-	}
-	return rs.Err()
+	return p.q.exactly(ctx, 1, query, args...)
 }
 
-// tuples writes n placeholders groups with commas between.
-func tuples(n int, one string) string {
-	return strings.TrimSuffix(strings.Repeat(one+",", n), ",")
+// byKey returns the rows by key: two groups that hold the same keys must not wait
+// for each other's.
+func byKey(rows []order.Row) []order.Row {
+	return slices.SortedFunc(slices.Values(rows), func(a, b order.Row) int {
+		return cmp.Or(cmp.Compare(a.Order.User, b.Order.User), cmp.Compare(a.Order.BizID, b.Order.BizID))
+	})
 }

@@ -12,15 +12,20 @@ import (
 
 const saleColumns = "item, title, price_cents, num, starts_at, ends_at, per_user, mode, paused, preheat, demo, epoch, reseed_until, db_epoch, last_order_at"
 
-func (s *Store) scanSale(scan func(...any) error) (order.Sale, error) {
-	v := order.Sale{Now: s.NowMS()}
+// sales is a query for sales, and for the time at which they were so.
+func (s *Store) sales(where string) string {
+	return "SELECT " + saleColumns + ", " + s.clock() + " FROM sales WHERE " + where
+}
+
+func scanSale(scan func(...any) error) (order.Sale, error) {
+	var v order.Sale
 	err := scan(&v.Item, &v.Title, &v.PriceCents, &v.Num, &v.StartsAt, &v.EndsAt, &v.PerUser, &v.Mode, &v.Paused, &v.Preheat, &v.Demo,
-		&v.Epoch, &v.ReseedUntil, &v.DBEpoch, &v.LastOrderAt)
+		&v.Epoch, &v.ReseedUntil, &v.DBEpoch, &v.LastOrderAt, &v.Now)
 	return v, err
 }
 
-func (s *Store) sale(ctx context.Context, q querier, item string) (order.Sale, error) {
-	v, err := s.scanSale(q.QueryRowContext(ctx, "SELECT "+saleColumns+" FROM sales WHERE item = ?", item).Scan)
+func (s *Store) sale(ctx context.Context, q session, item string) (order.Sale, error) {
+	v, err := scanSale(func(into ...any) error { return q.one(ctx, s.sales("item = ?"), []any{item}, into...) })
 	if errors.Is(err, sql.ErrNoRows) {
 		err = noSaleError(item)
 	}
@@ -38,15 +43,15 @@ func (noSaleError) Unwrap() error { return api.ErrNotFound }
 
 // Sale returns one sale; api.ErrNotFound if there is none.
 func (s *Store) Sale(ctx context.Context, item string) (order.Sale, error) {
-	return s.sale(ctx, s.read, item)
+	return s.sale(ctx, s.reading(), item)
 }
 
 // Sales returns the sales that end after the given time (Unix milliseconds), by item.
 func (s *Store) Sales(ctx context.Context, endingAfter int64) ([]order.Sale, error) {
 	var all []order.Sale
-	err := each(ctx, s.read, "SELECT "+saleColumns+" FROM sales WHERE ends_at > ? ORDER BY starts_at, item", []any{endingAfter},
+	err := s.reading().each(ctx, s.sales("ends_at > ? ORDER BY starts_at, item"), []any{endingAfter},
 		func(scan func(...any) error) error {
-			v, err := s.scanSale(scan)
+			v, err := scanSale(scan)
 			all = append(all, v)
 			return err
 		})
@@ -59,44 +64,44 @@ var ErrExists = errors.New("the item is on sale already; end that sale or use an
 
 // Create puts an item on sale with its initial units, in a new epoch.
 func (s *Store) Create(ctx context.Context, v order.Sale) error {
-	return s.inTx(ctx, func(tx *sql.Tx) error {
-		switch _, err := s.sale(ctx, tx, v.Item); {
+	return s.inTx(ctx, func(q session) error {
+		switch _, err := s.sale(ctx, q, v.Item); {
 		case err == nil:
 			return fmt.Errorf("sale %s: %w", v.Item, ErrExists)
 		case !errors.Is(err, api.ErrNotFound):
 			return err
 		}
-		return s.create(ctx, tx, &v)
+		return s.create(ctx, q, &v)
 	})
 }
 
-func (s *Store) create(ctx context.Context, tx *sql.Tx, v *order.Sale) error {
-	now := s.NowMS()
-	_, err := tx.ExecContext(ctx, "INSERT INTO sales (item, title, price_cents, num, starts_at, ends_at, per_user, mode, demo, epoch, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-		v.Item, v.Title, v.PriceCents, v.Num, v.StartsAt, v.EndsAt, v.PerUser, v.Mode, v.Demo, now, now)
+func (s *Store) create(ctx context.Context, q session, v *order.Sale) error {
+	now := s.clock()
+	_, err := q.exec(ctx, "INSERT INTO sales (item, title, price_cents, num, starts_at, ends_at, per_user, mode, demo, epoch, created_at) VALUES (?,?,?,?,?,?,?,?,?,"+now+","+now+")",
+		v.Item, v.Title, v.PriceCents, v.Num, v.StartsAt, v.EndsAt, v.PerUser, v.Mode, v.Demo)
 	if err != nil {
 		return err
 	}
-	return moveUnits(ctx, tx, v.Item, v.Num, "initial", 0, now)
+	return s.moveUnits(ctx, q, v.Item, v.Num, "initial", 0)
 }
 
 // Demo makes demonstration sales anew: earlier ones with their orders go. An
 // item that is on sale for real is left alone and not returned.
 func (s *Store) Demo(ctx context.Context, sales []order.Sale) (made []string, err error) {
-	err = s.inTx(ctx, func(tx *sql.Tx) error {
-		if err := dropDemo(ctx, tx); err != nil {
+	err = s.inTx(ctx, func(q session) error {
+		if err := dropDemo(ctx, q); err != nil {
 			return err
 		}
 		made = made[:0]
 		for i := range sales {
 			v := sales[i]
 			v.Demo = true
-			if _, err := s.sale(ctx, tx, v.Item); err == nil {
+			if _, err := s.sale(ctx, q, v.Item); err == nil {
 				continue
 			} else if !errors.Is(err, api.ErrNotFound) {
 				return err
 			}
-			if err := s.create(ctx, tx, &v); err != nil {
+			if err := s.create(ctx, q, &v); err != nil {
 				return err
 			}
 			made = append(made, v.Item)
@@ -106,16 +111,16 @@ func (s *Store) Demo(ctx context.Context, sales []order.Sale) (made []string, er
 	return made, err
 }
 
-func dropDemo(ctx context.Context, tx *sql.Tx) error {
-	const demo = "(SELECT item FROM sales WHERE demo = 1)"
-	for _, q := range []string{
+func dropDemo(ctx context.Context, q session) error {
+	const demo = "(SELECT item FROM sales WHERE demo = ?)"
+	for _, statement := range []string{
 		"DELETE FROM outbox WHERE order_id IN (SELECT id FROM orders WHERE item IN " + demo + ")",
 		"DELETE FROM orders WHERE item IN " + demo,
 		"DELETE FROM user_quota WHERE item IN " + demo,
 		"DELETE FROM stock_journal WHERE item IN " + demo,
-		"DELETE FROM sales WHERE demo = 1",
+		"DELETE FROM sales WHERE demo = ?",
 	} {
-		if _, err := tx.ExecContext(ctx, q); err != nil {
+		if _, err := q.exec(ctx, statement, true); err != nil {
 			return err
 		}
 	}
@@ -139,15 +144,15 @@ func (s *Store) Preheat(ctx context.Context, item string) (epoch int64, err erro
 
 // openEpoch changes a sale and opens an epoch for the change, without a lease.
 func (s *Store) openEpoch(ctx context.Context, item, change string, value any) (epoch int64, err error) {
-	err = s.inTx(ctx, func(tx *sql.Tx) error {
-		n, err := rows(tx.ExecContext(ctx, "UPDATE sales SET "+change+", epoch = max(epoch + 1, ?), reseed_until = 0 WHERE item = ?", value, s.NowMS(), item))
+	err = s.inTx(ctx, func(q session) error {
+		n, err := q.exec(ctx, "UPDATE sales SET "+change+", epoch = "+s.d.greatest+"(epoch + 1, "+s.clock()+"), reseed_until = 0 WHERE item = ?", value, item)
 		if err == nil && n == 0 {
 			err = noSaleError(item)
 		}
 		if err != nil {
 			return err
 		}
-		return tx.QueryRowContext(ctx, "SELECT epoch FROM sales WHERE item = ?", item).Scan(&epoch)
+		return q.one(ctx, "SELECT epoch FROM sales WHERE item = ?", []any{item}, &epoch)
 	})
 	return epoch, err
 }

@@ -135,7 +135,7 @@ func TestItemWithoutASale(t *testing.T) {
 			t.Errorf("%s: %v, want one that names the item", name, err)
 		}
 	}
-	if epoch, ok, err := s.RaiseEpoch(t.Context(), "x", 1, 1); epoch != 0 || ok || err != nil {
+	if epoch, ok, err := s.RaiseEpoch(t.Context(), "x", 1, 0, 1); epoch != 0 || ok || err != nil {
 		t.Errorf("raising nothing: %d, %v, %v", epoch, ok, err)
 	}
 }
@@ -163,7 +163,7 @@ func TestEpochNumberUsedTwice(t *testing.T) {
 		last = epoch
 	}
 	for range 3 { // in one millisecond
-		e, ok, err := s.RaiseEpoch(t.Context(), "1", last, -1)
+		e, ok, err := s.RaiseEpoch(t.Context(), "1", last, 0, -1)
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
@@ -178,16 +178,16 @@ func TestEpochNumberUsedTwice(t *testing.T) {
 		later("a preheat", e)
 	}
 	clock.Add(time.Hour)
-	if _, ok, err := s.RaiseEpoch(t.Context(), "1", last-1, 5000); ok || err != nil {
+	if _, ok, err := s.RaiseEpoch(t.Context(), "1", last-1, 0, 5000); ok || err != nil {
 		t.Errorf("raised an epoch that is over: %v, %v", ok, err)
 	}
-	e, ok, err := s.RaiseEpoch(t.Context(), "1", last, 5000)
+	e, ok, err := s.RaiseEpoch(t.Context(), "1", last, 0, 5000)
 	if err != nil || !ok || e != clock.Now().UnixMilli() {
 		t.Errorf("an hour later: %d, %v, %v", e, ok, err)
 	}
 	for _, after := range []time.Duration{4999 * time.Millisecond, time.Millisecond} { // to its last millisecond
 		clock.Add(after)
-		if _, ok, err := s.RaiseEpoch(t.Context(), "1", e, 5000); ok || err != nil {
+		if _, ok, err := s.RaiseEpoch(t.Context(), "1", e, 0, 5000); ok || err != nil {
 			t.Errorf("under a lease: %v, %v", ok, err)
 		}
 	}
@@ -198,7 +198,7 @@ func TestEpochNumberUsedTwice(t *testing.T) {
 		t.Error("another epoch's seeder ended the lease")
 	}
 	clock.Add(time.Millisecond)
-	if _, ok, err := s.RaiseEpoch(t.Context(), "1", e, 5000); !ok || err != nil {
+	if _, ok, err := s.RaiseEpoch(t.Context(), "1", e, 0, 5000); !ok || err != nil {
 		t.Errorf("when the lease is over: %v, %v", ok, err)
 	}
 }

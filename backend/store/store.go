@@ -6,65 +6,66 @@ package store
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
-	"github.com/pressly/goose/v3"
-
 	"rushgate/backend/order"
+	"rushgate/backend/reseed"
 )
-
-//go:embed migrations
-var migrations embed.FS
 
 // Options say where the database is.
 type Options struct {
-	Driver string           // "sqlite"
-	DSN    string           // sqlite: a file
-	Now    func() time.Time // the clock of an embedded database; nil for time.Now
+	Driver string           // "sqlite", "mysql" (MariaDB too) or "postgres"
+	DSN    string           // sqlite: a file; else the driver's own form
+	Conns  int              // connections to a server at most, two or more; 0 for 16; unused with sqlite
+	Now    func() time.Time // the clock of an embedded database and of order numbers; nil for time.Now
 }
+
+// defaultConns is plenty: one sale's purchases share a transaction, and more
+// connections on one hot row make it slower.
+const defaultConns = 16
 
 // Store is a connected database with the newest schema. Safe for concurrent use.
 type Store struct {
-	d     dialect
+	d     *dialect
+	db    *database
 	write *sql.DB
 	read  *sql.DB
 	now   func() time.Time
-	fresh func(context.Context) (*sql.DB, error) // a pool of its own, for a look that must not trust old connections
 }
 
-// dialect is what differs between the engines.
-type dialect struct {
-	name    goose.Dialect
-	folder  string                                         // of its migrations
-	open    func(dsn string, writer bool) (*sql.DB, error) //
-	isGuard func(error) bool                               // a constraint said no
-	isBusy  func(error) bool                               // rolled back; the same transaction may pass later
-}
-
-// Open connects, creates what is missing and migrates the schema.
+// Open connects, creates what is missing and migrates the schema. An error names
+// the database without its password.
 func Open(ctx context.Context, opt Options) (*Store, error) {
-	if opt.Driver != "sqlite" {
-		return nil, fmt.Errorf("sql driver %q is not known; use sqlite", opt.Driver)
+	connect, ok := engines[opt.Driver]
+	if !ok {
+		return nil, fmt.Errorf("sql driver %q is not known; use sqlite, mysql or postgres", opt.Driver)
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	s := &Store{d: sqliteDialect, now: opt.Now}
-	var err error
-	if s.write, err = s.d.open(opt.DSN, true); err != nil {
+	if opt.Conns == 0 {
+		opt.Conns = defaultConns
+	}
+	if opt.Conns < 2 {
+		return nil, fmt.Errorf("%d connections to the database: allow 2 or more, one to write and one to read", opt.Conns)
+	}
+	db, err := connect(opt.DSN)
+	if err != nil {
 		return nil, err
 	}
-	if err = s.migrate(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("database %s: %w", opt.DSN, err), s.write.Close())
+	s := &Store{d: db.dialect, db: db, now: opt.Now}
+	if err := s.migrate(ctx); err != nil {
+		return nil, fmt.Errorf("database %s: %w", db.at, err)
 	}
-	if s.read, err = s.d.open(opt.DSN, false); err != nil {
+	readers := max(1, opt.Conns/4) // most of what comes is orders; what reads is catalogues, seeders and look-ups
+	if s.write, err = db.pool(writer, opt.Conns-readers); err != nil {
+		return nil, err
+	}
+	if s.read, err = db.pool(reader, readers); err != nil {
 		return nil, errors.Join(err, s.write.Close())
 	}
-	s.fresh = func(context.Context) (*sql.DB, error) { return s.d.open(opt.DSN, false) }
 	return s, nil
 }
 
@@ -74,71 +75,28 @@ func (s *Store) Close() error { return errors.Join(s.write.Close(), s.read.Close
 // Ping says whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
 	var one int
-	return s.read.QueryRowContext(ctx, "SELECT 1").Scan(&one)
+	return s.reading().one(ctx, "SELECT 1", nil, &one)
 }
 
-// NowMS is the database's clock in Unix milliseconds: that of this process for
-// an embedded database.
-func (s *Store) NowMS() int64 { return s.now().UnixMilli() }
-
-func (s *Store) migrate(ctx context.Context) error {
-	files, err := fs.Sub(migrations, "migrations/"+s.d.folder)
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(s.d.name, s.write, files)
-	if err != nil {
-		return err
-	}
-	_, err = p.Up(ctx)
-	return err
+// Now is the database's clock in Unix milliseconds: that of this process for an
+// embedded database.
+func (s *Store) Now(ctx context.Context) (ms int64, err error) {
+	err = s.reading().one(ctx, "SELECT "+s.clock(), nil, &ms)
+	return ms, err
 }
 
-// inTx runs f in one writing transaction. Its errors are those of order.Store.
-func (s *Store) inTx(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := s.write.BeginTx(ctx, nil)
-	if err != nil {
-		return s.classify(err)
-	}
-	// It does nothing after a commit. Deferred, so that a panic in f, which a
-	// server survives, does not keep the one writing connection for ever.
-	defer func() { _ = tx.Rollback() }()
-	if err := f(tx); err != nil {
-		return s.classify(err)
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("gave up before the commit: %w", err)
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("%w: %w", order.ErrCommit, err)
-	}
-	return nil
-}
+// clock is the database's clock as an expression in SQL, in Unix milliseconds. It
+// is written into the statement that needs it: what was read before would be old
+// by a round trip, or by a wait for a lock.
+func (s *Store) clock() string { return s.d.clock(s.now) }
 
-// classify adds the reason that decides what to do next.
-func (s *Store) classify(err error) error {
-	switch {
-	case s.d.isGuard(err):
-		return fmt.Errorf("%w: %w", order.ErrGuard, err)
-	case s.d.isBusy(err):
-		return fmt.Errorf("%w: %w", order.ErrBusy, err)
-	}
-	return err
-}
+// reading is where statements go that only read.
+func (s *Store) reading() session { return session{s.read, s.d, readTime} }
 
-// rows reports the number of rows that a statement changed.
-func rows(res sql.Result, err error) (int64, error) {
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
-}
-
-// exactly turns another number of rows than want into order.ErrGuard.
-func exactly(want int64, res sql.Result, err error) error {
-	n, err := rows(res, err)
-	if err == nil && n != want {
-		err = order.ErrGuard
-	}
-	return err
-}
+// The store serves these.
+var (
+	_ order.Store     = (*Store)(nil)
+	_ order.LifeStore = (*Store)(nil)
+	_ reseed.SQL      = (*Store)(nil)
+	_ reseed.Auditor  = (*Store)(nil)
+)

@@ -213,3 +213,27 @@ func TestTicketOutlivesItsGateway(t *testing.T) {
 		})
 	}
 }
+
+// The end of a ticket is judged by SQL's clock, to which the sale's is close; that
+// of a node may be minutes away.
+func TestTicketEndsByTheClockOfTheNode(t *testing.T) {
+	for name, off := range map[string]time.Duration{"behind": 5 * time.Minute, "ahead": -5 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sale := func() int64 { return time.Now().Add(off).UnixMilli() }
+				x := open(t, always(lua.Admitted), func(o *Options) { o.NowMS = sale })
+				var left int64
+				x.orders.place = func(_ context.Context, k api.Ticket) (api.Order, error) {
+					left = k.Exp - sale()
+					return made(k), nil
+				}
+				if got := x.told(t, buys("u")); got != "order 9" {
+					t.Fatalf("told %q", got)
+				}
+				if left <= 0 || left > (30*time.Second).Milliseconds() {
+					t.Errorf("the ticket is good for %d ms", left)
+				}
+			})
+		})
+	}
+}

@@ -157,14 +157,16 @@ func (t *try) place(ctx context.Context, path api.Path, epoch int64) (api.Order,
 	return o, err
 }
 
-// ticket writes a ticket that is good for as long as somebody waits.
+// ticket writes a ticket that is good for as long as somebody waits. Its end is
+// told by the sale's clock: the backend would find one that is told by the clock of
+// a node which is minutes behind over before it began.
 func (t *try) ticket(path api.Path, epoch int64) api.Ticket {
 	t.g.opt.Meter.Path(path)
-	exp := t.exp.UnixMilli()
-	if latest := t.g.opt.Now().Add(t.terms.Window).UnixMilli(); exp > latest {
-		exp = latest
+	left := min(time.Until(t.exp), t.terms.Window)
+	return api.Ticket{
+		Item: t.r.Item, User: t.r.User, BizID: t.r.BizID, Qty: t.r.Qty, Epoch: epoch, Path: path,
+		Exp: t.g.opt.NowMS() + left.Milliseconds(),
 	}
-	return api.Ticket{Item: t.r.Item, User: t.r.User, BizID: t.r.BizID, Qty: t.r.Qty, Epoch: epoch, Path: path, Exp: exp}
 }
 
 // refused turns a refusal by the mark or the filter into the answer. For a

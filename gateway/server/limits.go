@@ -8,11 +8,11 @@ import (
 	"rushgate/gateway/limit"
 )
 
-// maxItems bounds the sales that get a limit of their own at a time.
-const maxItems = 10_000
+// MaxItems bounds the sales that get a limit of their own at a time.
+const MaxItems = 10_000
 
 // ItemLimit limits each item. Methods are safe for concurrent use, and Allow
-// waits for nobody.
+// waits no longer than a request may.
 type ItemLimit interface {
 	Allow(item string, now time.Time) limit.Decision
 	// Set changes the rates from now on, and hands out no burst.
@@ -43,10 +43,10 @@ func newLimits(c *config.Limits, opt *Options, now time.Time) limits {
 		items: opt.Items, global: opt.Global,
 	}
 	if l.items == nil {
-		l.items = limit.NewItems(itemRates(c), maxItems)
+		l.items = limit.NewItems(ItemRates(c), MaxItems)
 	}
 	if l.global == nil {
-		l.global = limit.NewBucket(globalRate(c))
+		l.global = limit.NewBucket(GlobalRate(c))
 	}
 	return l
 }
@@ -55,17 +55,19 @@ func newLimits(c *config.Limits, opt *Options, now time.Time) limits {
 func (l *limits) set(now time.Time, c *config.Limits) {
 	l.ip.Set(now, ipRate(c))
 	l.user.Set(now, limit.Rate(c.User))
-	l.items.Set(now, itemRates(c))
-	l.global.Set(now, globalRate(c))
+	l.items.Set(now, ItemRates(c))
+	l.global.Set(now, GlobalRate(c))
 }
 
 func ipRate(c *config.Limits) limit.Rate { return limit.Rate{QPS: c.IP.QPS, Burst: c.IP.Burst} }
 
-func globalRate(c *config.Limits) limit.Rate {
+// GlobalRate is the rate of all requests together.
+func GlobalRate(c *config.Limits) limit.Rate {
 	return limit.Rate{QPS: c.Global.QPS, Burst: c.Global.Burst}
 }
 
-func itemRates(c *config.Limits) limit.ItemRates {
+// ItemRates are the rates of items.
+func ItemRates(c *config.Limits) limit.ItemRates {
 	r := limit.ItemRates{Default: limit.Rate{QPS: c.Item.QPS, Burst: c.Item.Burst}, Overrides: make(map[string]limit.Rate, len(c.Items))}
 	for id, own := range c.Items {
 		r.Overrides[id] = limit.Rate(own)
