@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -84,7 +85,7 @@ func auditOf(ctx context.Context, c *config.Config, s *store.Store, item string)
 	if err != nil {
 		return reseed.Report{}, err
 	}
-	r, err := reseed.Audit(ctx, s, filter, item)
+	r, err := reseed.AuditLive(ctx, s, filter, item, time.Duration(c.Sales.RepairAfter)+time.Second)
 	return r, errors.Join(err, stop())
 }
 

@@ -46,7 +46,7 @@ func (p *program) serve(ctx context.Context) (err error) {
 		return &config.Exit{Code: config.ExitUnreachable, Err: err}
 	}
 	h := server.Handler(server.HandlerOptions{
-		Orders: b, Keys: keys, Timeout: time.Duration(c.Upstreams["backend"].Timeout),
+		Orders: b, Keys: keys, Now: b.Now, Timeout: time.Duration(c.Upstreams["backend"].Timeout),
 		Report: func(op string, err error) { log.Error("a fault of the program", "operation", op, "error", err) },
 	})
 	public, private := server.HTTPServer("", h), server.AdminServer(registry, b.Store.Ping)

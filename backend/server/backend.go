@@ -50,6 +50,7 @@ type Backend struct {
 	Seeder *reseed.Seeder // nil without a filter
 
 	opt     Options
+	clock   clock
 	numbers *store.Numbers // nil until they are leased
 	placer  *order.Placer
 	life    *order.Life
@@ -91,6 +92,13 @@ func Open(ctx context.Context, opt Options) (b *Backend, err error) {
 		return b, err
 	}
 	b.onClose(func(context.Context) error { return b.Store.Close() })
+	b.clock.sql, b.clock.local = b.Store.Now, opt.Now
+	if opt.Now == nil {
+		b.clock.local = time.Now
+	}
+	if err = b.clock.look(ctx); err != nil {
+		return b, err
+	}
 	if err = b.openRedis(); err != nil {
 		return b, err
 	}
@@ -140,6 +148,7 @@ func (b *Backend) Start(ctx context.Context) {
 	if b.Seeder != nil {
 		b.running.Go(func() { b.Seeder.Run(running) })
 	}
+	b.running.Go(func() { b.clock.run(running, lookEvery) })
 	b.running.Go(func() { b.life.Run(running, lookEvery) })
 	b.running.Go(func() { b.numbers.Run(running) })
 }
