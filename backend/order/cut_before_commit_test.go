@@ -12,7 +12,7 @@ import (
 // The connection breaks before the commit is there. From this side that looks like
 // a lost answer: no order may be told of, and the same key makes exactly one.
 func TestConnectionBreaksBeforeTheCommit(t *testing.T) {
-	onServers(t, func(t *testing.T, start func(testing.TB) *storetest.Server) {
+	onServers(t, shared, func(t *testing.T, start func(testing.TB) *storetest.Server) {
 		w := openWired(t, start(t), nil)
 		p := buy("1", "u", "k", 1)
 		w.wire.LoseBeforeCommit()
@@ -35,7 +35,7 @@ func TestConnectionBreaksBeforeTheCommit(t *testing.T) {
 // A connection that breaks earlier proves that nothing was done: the transaction
 // is made anew on another.
 func TestConnectionBreaksInsideTheTransaction(t *testing.T) {
-	onServers(t, func(t *testing.T, start func(testing.TB) *storetest.Server) {
+	onServers(t, shared, func(t *testing.T, start func(testing.TB) *storetest.Server) {
 		w := openWired(t, start(t), nil)
 		w.faults.write = func(order.Write) error {
 			if w.faults.updates.Load() == 1 {

@@ -15,7 +15,7 @@ const deadlockRounds = 5
 // A rival holds the sale's row and wants a row of the purchase, which waits for the
 // sale's. The victim is placed anew as a whole, with its own key.
 func TestPurchaseIsADeadlocksVictim(t *testing.T) {
-	onServers(t, func(t *testing.T, start func(testing.TB) *storetest.Server) {
+	onServers(t, shared, func(t *testing.T, start func(testing.TB) *storetest.Server) {
 		w := openWired(t, start(t), nil)
 		for round := range deadlockRounds {
 			before := w.faults.updates.Load()

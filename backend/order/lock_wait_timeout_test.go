@@ -15,7 +15,7 @@ const attempts = 4
 
 // A rival holds the sale's row for longer than a lock may be waited for.
 func TestLockWaitTimesOut(t *testing.T) {
-	onServers(t, func(t *testing.T, start func(testing.TB) *storetest.Server) {
+	onServers(t, shared, func(t *testing.T, start func(testing.TB) *storetest.Server) {
 		w := openWired(t, start(t), nil)
 		t.Run("once", func(t *testing.T) {
 			rival := w.hold(t)

@@ -17,14 +17,20 @@ import (
 // bound is how long a test waits for anything, at most.
 const bound = time.Minute
 
+// servers start a database server, or a database of its own on one.
+type servers map[string]func(testing.TB) *storetest.Server
+
+var (
+	shared = servers{"mariadb": storetest.MariaDB, "postgres": storetest.PostgreSQL}
+	// private ones may be killed and frozen.
+	private = servers{"mariadb": storetest.StartMariaDB, "postgres": storetest.StartPostgreSQL}
+)
+
 // onServers runs a test over both database servers.
-func onServers(t *testing.T, f func(t *testing.T, start func(testing.TB) *storetest.Server)) {
+func onServers(t *testing.T, on servers, f func(t *testing.T, start func(testing.TB) *storetest.Server)) {
 	t.Helper()
 	t.Parallel()
-	for name, start := range map[string]func(testing.TB) *storetest.Server{
-		"mariadb":  storetest.StartMariaDB,
-		"postgres": storetest.StartPostgreSQL,
-	} {
+	for name, start := range on {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f(t, start)

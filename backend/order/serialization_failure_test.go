@@ -33,7 +33,7 @@ func failure(n int) string {
 }
 
 func TestSerializationFails(t *testing.T) {
-	onServers(t, func(t *testing.T, start func(testing.TB) *storetest.Server) {
+	onServers(t, shared, func(t *testing.T, start func(testing.TB) *storetest.Server) {
 		w := openWired(t, start(t), nil)
 		w.server.Exec(t, failing(w.server, 2))
 		w.failsTwice(t)
@@ -58,7 +58,7 @@ func (w *wired) failsTwice(t *testing.T) {
 }
 
 func TestSerializationFailsForEver(t *testing.T) {
-	onServers(t, func(t *testing.T, start func(testing.TB) *storetest.Server) {
+	onServers(t, shared, func(t *testing.T, start func(testing.TB) *storetest.Server) {
 		w := openWired(t, start(t), nil)
 		w.server.Exec(t, failing(w.server, attempts))
 		p := buy("1", "u", "k", 1)

@@ -18,7 +18,7 @@ func TestServerFreezes(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []string{"begin", "read", "commit"} {
 		t.Run("before "+moment, func(t *testing.T) {
-			onServers(t, func(t *testing.T, start func(testing.TB) *storetest.Server) {
+			onServers(t, private, func(t *testing.T, start func(testing.TB) *storetest.Server) {
 				w := openWired(t, start(t), func(o *order.Options) { o.Timeout = time.Second })
 				before := func(now string) {
 					if now == moment {

@@ -18,7 +18,7 @@ import (
 // one order in the end.
 func TestServerIsKilledInACrowd(t *testing.T) {
 	const buyers, each, soon = 16, 20, 60
-	onServers(t, func(t *testing.T, start func(testing.TB) *storetest.Server) {
+	onServers(t, private, func(t *testing.T, start func(testing.TB) *storetest.Server) {
 		s := start(t)
 		db := connect(t, s.Driver(), s.DSN())
 		create(t, db, "1", buyers*each, each)

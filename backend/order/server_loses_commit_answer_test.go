@@ -11,7 +11,7 @@ import (
 // The server commits and the connection breaks in place of its answer: the outcome
 // is looked up on a fresh connection, and told.
 func TestServerLosesTheAnswerOfACommit(t *testing.T) {
-	onServers(t, func(t *testing.T, start func(testing.TB) *storetest.Server) {
+	onServers(t, shared, func(t *testing.T, start func(testing.TB) *storetest.Server) {
 		w := openWired(t, start(t), nil)
 		p := buy("1", "u", "k", 1)
 		w.wire.LoseCommit()
@@ -31,7 +31,7 @@ func TestServerLosesTheAnswerOfACommit(t *testing.T) {
 }
 
 func TestServerLosesTheAnswerForAGroup(t *testing.T) {
-	onServers(t, func(t *testing.T, start func(testing.TB) *storetest.Server) {
+	onServers(t, shared, func(t *testing.T, start func(testing.TB) *storetest.Server) {
 		w := openWired(t, start(t), nil)
 		w.wire.LoseCommit()
 		group := users(8)
@@ -51,7 +51,7 @@ func TestServerLosesTheAnswerForAGroup(t *testing.T) {
 
 // Where nobody can be asked, nothing is claimed. The same key gets the truth later.
 func TestServerIsGoneAfterACommit(t *testing.T) {
-	onServers(t, func(t *testing.T, start func(testing.TB) *storetest.Server) {
+	onServers(t, shared, func(t *testing.T, start func(testing.TB) *storetest.Server) {
 		w := openWired(t, start(t), nil)
 		p := buy("1", "u", "k", 1)
 		w.wire.LoseCommit()
