@@ -15,6 +15,12 @@ import (
 	"rushgate/backend/store/storetest"
 )
 
+// queued is the purchase with the filter's leave, in whatever epoch.
+func queued(p order.Purchase) order.Purchase {
+	p.Path = api.PathQueue
+	return p
+}
+
 // witness is a lock that looks, at the moment it is given back, at what another
 // connection can see.
 type witness struct {
@@ -46,7 +52,7 @@ func TestLockGivenBackBeforeTheCommit(t *testing.T) {
 	sh := open(t, s, func(o *order.Options) { o.Locker = w })
 	for i := range 20 {
 		next = i
-		if _, err := sh.Place(t.Context(), buy("1", fmt.Sprint("u", i), "k", 1)); err != nil {
+		if _, err := sh.Place(t.Context(), queued(buy("1", fmt.Sprint("u", i), "k", 1))); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.unlocks.Load(); got != int64(i+1) {
@@ -70,7 +76,7 @@ func TestLockThatCannotBeHad(t *testing.T) {
 	create(t, s, "1", 1, 1)
 	var l unobtainable
 	sh := open(t, s, func(o *order.Options) { o.Locker, o.LockWait = &l, time.Millisecond })
-	if _, err := sh.Place(t.Context(), buy("1", "u", "k", 1)); err != nil {
+	if _, err := sh.Place(t.Context(), queued(buy("1", "u", "k", 1))); err != nil {
 		t.Fatalf("without the lock: %v, want an order", err)
 	}
 	if !l.bounded.Load() {
@@ -78,6 +84,23 @@ func TestLockThatCannotBeHad(t *testing.T) {
 	}
 	if got := sh.heard.unlocked.Load(); got != 1 {
 		t.Errorf("counted %d groups without the lock, want 1", got)
+	}
+	clean(t, s)
+}
+
+// On the DB path Redis is most likely away, and the lock with it.
+func TestDBPathWaitsForTheLock(t *testing.T) {
+	s := storetest.Open(t, nil)
+	create(t, s, "1", 1, 1)
+	var l unobtainable
+	sh := open(t, s, func(o *order.Options) { o.Locker, o.LockWait = &l, time.Hour })
+	p := buy("1", "u", "k", 1)
+	p.Path = api.PathDB
+	if _, err := sh.Place(t.Context(), p); err != nil {
+		t.Fatalf("on the DB path: %v, want an order", err)
+	}
+	if got := sh.heard.unlocked.Load(); got != 0 {
+		t.Errorf("counted %d groups as wanting the lock, want none", got)
 	}
 	clean(t, s)
 }

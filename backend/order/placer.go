@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,13 +157,22 @@ func (p *Placer) run(item string, batch []*call) {
 	p.opt.Meter.Group(len(group))
 	ctx, cancel := context.WithTimeout(context.Background(), p.opt.Timeout)
 	defer cancel()
-	unlock := p.lock(ctx, item)
+	unlock := func() {}
+	if wantsLock(purchases) {
+		unlock = p.lock(ctx, item)
+	}
 	answers := p.transact(ctx, item, purchases)
 	unlock()
 	for i, c := range group {
 		p.report(&c.purchase, &answers[i])
 		c.answer <- answers[i]
 	}
+}
+
+// wantsLock says that units are taken with the filter's leave. On the DB path the
+// lock's Redis is most likely away with the filter, and a refusal takes no units.
+func wantsLock(group []Purchase) bool {
+	return slices.ContainsFunc(group, func(p Purchase) bool { return p.Path != api.PathDB && p.Path != api.PathRefuse })
 }
 
 // lock takes the item's lock, or goes on without it: the guards in SQL hold

@@ -96,7 +96,7 @@ func TestTicketExpiresBeforeTheLockIsHad(t *testing.T) {
 	s := storetest.Open(t, clock.Now)
 	create(t, s, "1", 10, 1)
 	sh := open(t, s, func(o *order.Options) { o.Locker = slowLock{clock} })
-	_, err := sh.Place(t.Context(), perishable(t, s))
+	_, err := sh.Place(t.Context(), queued(perishable(t, s)))
 	died(t, s, err)
 }
 
