@@ -9,9 +9,15 @@ SHELL := /bin/bash
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := bin/golangci-lint-$(GOLANGCI_VERSION)
 
-# A package's tests take a few minutes at most; one that hangs ends with its stacks printed,
+# A package's tests take some minutes at most; one that hangs ends with its stacks printed,
 # well before the machine that runs it gives up.
-TEST_TIMEOUT := 10m
+TEST_TIMEOUT := 15m
+
+# Tests that break servers wait more than they compute.
+TEST_FLAGS := -race -parallel 4 -timeout $(TEST_TIMEOUT)
+
+# What runs with a Redis, and so with the lock on it.
+LOCKED_TESTS := OnRealServers|Redis|Replica|FailedOver|BackendKilled|NodesKnow
 
 .PHONY: help
 help: ## list the commands
@@ -29,7 +35,9 @@ build: ## both programs, into bin/
 .PHONY: test
 test: test-deps ## vet, then every test under the race detector
 	go vet ./...
-	go test -race -timeout $(TEST_TIMEOUT) ./...
+	go test $(TEST_FLAGS) ./...
+	@# Without any lock: whatever places orders under the lock on Redis, once more.
+	RUSHGATE_LOCK_MODE=none go test $(TEST_FLAGS) -run '$(LOCKED_TESTS)' ./gateway
 	@# The race detector makes pools forget, so what must not allocate is counted without it.
 	go test -run 'Allocates' ./gateway/server
 
