@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,7 +20,17 @@ type live struct {
 	level *slog.LevelVar
 }
 
-func isLive(path string) bool { return path == "log.level" || strings.HasPrefix(path, "tickets.keys") }
+// restarts are the keys, with all below them, of what a backend reads once. Of the
+// others it uses those of live, or none: a limit of the gateways' needs no restart
+// of a backend.
+var restarts = []string{"backend", "data", "redis", "sql", "upstreams.backend.timeout", "lock", "sales", "orders", "log.format"}
+
+func isLive(path string) bool {
+	return !slices.ContainsFunc(restarts, func(key string) bool {
+		rest, ok := strings.CutPrefix(path, key)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
+}
 
 // apply puts what is live of a configuration in force: all of it, or nothing.
 func (v *live) apply(next *config.Loaded) error {
