@@ -123,7 +123,12 @@ func TestRefusalMadeFinalTooLate(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.Open(t, clock.Now)
 	create(t, s, "1", 10, 1)
-	sh := open(t, s, func(o *order.Options) { o.Locker = slowLock{clock} })
+	st := &faulty{Store: s}
+	st.update = func(_ context.Context, commit func(func(order.Tx) error) error, f func(order.Tx) error) error {
+		clock.Add(time.Second) // a refusal waits for no lock, only for the database
+		return commit(f)
+	}
+	sh := open(t, s, func(o *order.Options) { o.Store = st })
 	p := perishable(t, s)
 	p.Path, p.Code = api.PathRefuse, api.SoldOut
 	_, err := sh.Place(t.Context(), p)

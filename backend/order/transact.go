@@ -19,9 +19,9 @@ const attempts = 4
 // may be what just ran out.
 const lookUpTime = time.Second
 
-// transact takes a group to its answers. A guard that does not hold rolls the
-// whole group back; its members are then placed one by one, so that one bad
-// purchase never fails its neighbours.
+// transact takes a group to its answers. A guard that does not hold, and again
+// does not hold, rolls the whole group back; its members are then placed one by
+// one, so that one bad purchase never fails its neighbours.
 func (p *Placer) transact(ctx context.Context, item string, group []Purchase) []Answer {
 	answers, fresh, err := p.persist(ctx, item, group)
 	switch {
@@ -46,11 +46,13 @@ func (p *Placer) transact(ctx context.Context, item string, group []Purchase) []
 }
 
 // persist makes the attempts that can help. A busy database is nobody's fault,
-// so the group stays together; a guard is tried again for one purchase alone.
+// so the group stays together. A guard mostly means that another process sold
+// meanwhile, which a new plan takes into account; where that doesn't help, one of
+// the group is to blame, and only a purchase alone is tried on.
 func (p *Placer) persist(ctx context.Context, item string, group []Purchase) (answers []Answer, fresh map[Key]bool, err error) {
 	for i := 1; ; i++ {
 		answers, fresh, err = p.attempt(ctx, item, group)
-		again := errors.Is(err, ErrBusy) || errors.Is(err, ErrGuard) && len(group) == 1
+		again := errors.Is(err, ErrBusy) || errors.Is(err, ErrGuard) && (len(group) == 1 || i == 1)
 		if !again || i == attempts || !pause(ctx, backoff(i)) {
 			return answers, fresh, err
 		}

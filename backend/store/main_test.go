@@ -3,7 +3,7 @@ package store_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"rushgate/backend/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { storetest.Main(m) }

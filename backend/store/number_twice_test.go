@@ -66,82 +66,91 @@ func TestNumberNobodyElseCanRead(t *testing.T) {
 }
 
 func TestTwoProcessesMakeOneNumber(t *testing.T) {
-	clock := storetest.NewClock()
-	s := storetest.Open(t, clock.Now)
-	a, b := lease(t, s, "a"), lease(t, s, "b")
-	made := map[int64]bool{}
-	for range 10 { // beyond what one millisecond holds, and the clock stands still
-		take(t, a, made, 1000)
-		take(t, b, made, 1000)
-	}
-	take(t, lease(t, s, "c"), made, 1)
+	onEngines(t, func(t *testing.T, db *storetest.Database) {
+		clock := storetest.NewClock()
+		s := db.Open(t, clock.Now)
+		a, b := lease(t, s, "a"), lease(t, s, "b")
+		made := map[int64]bool{}
+		for range 10 { // beyond what one millisecond holds, and the clock stands still
+			take(t, a, made, 1000)
+			take(t, b, made, 1000)
+		}
+		take(t, lease(t, s, "c"), made, 1)
+	})
 }
 
 func TestNumbersFromManyGoroutines(t *testing.T) {
-	s := storetest.Open(t, nil)
-	n := lease(t, s, "a")
-	var mu sync.Mutex
-	made := map[int64]bool{}
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			ids := make([]int64, 0, 1000)
-			for range cap(ids) {
-				id, err := n.Next()
-				if err != nil {
-					t.Error(err)
+	onEngines(t, func(t *testing.T, db *storetest.Database) {
+		s := db.Open(t, nil)
+		n := lease(t, s, "a")
+		var mu sync.Mutex
+		made := map[int64]bool{}
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				ids := make([]int64, 0, 1000)
+				for range cap(ids) {
+					id, err := n.Next()
+					if err != nil {
+						t.Error(err)
+					}
+					ids = append(ids, id)
 				}
-				ids = append(ids, id)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			for _, id := range ids {
-				if made[id] {
-					t.Errorf("number %d was made twice", id)
+				mu.Lock()
+				defer mu.Unlock()
+				for _, id := range ids {
+					if made[id] {
+						t.Errorf("number %d was made twice", id)
+					}
+					made[id] = true
 				}
-				made[id] = true
+			})
+		}
+		wg.Go(func() { // another process comes, and this one's lease is renewed
+			lease(t, s, "b")
+			if err := n.Keep(t.Context()); err != nil {
+				t.Error(err)
 			}
 		})
-	}
-	wg.Go(func() { // another process comes, and this one's lease is renewed
-		lease(t, s, "b")
-		if err := n.Keep(t.Context()); err != nil {
-			t.Error(err)
-		}
+		wg.Wait()
 	})
-	wg.Wait()
 }
 
 func TestClockSetBackFiveMinutes(t *testing.T) {
 	for name, closes := range map[string]bool{"after a clean end": true, "after a crash": false} {
-		clock := storetest.NewClock()
-		file := filepath.Join(t.TempDir(), "rushgate.db")
-		s := storetest.OpenFile(t, file, clock.Now)
-		made := map[int64]bool{}
-		n := lease(t, s, "before")
-		take(t, n, made, 5000)
-		clock.Add(-5 * time.Minute) // while it runs
-		take(t, n, made, 5000)
-		if err := n.Keep(t.Context()); err != nil {
+		t.Run(name, func(t *testing.T) {
+			onEngines(t, func(t *testing.T, db *storetest.Database) { clockSetBack(t, db, closes) })
+		})
+	}
+}
+
+func clockSetBack(t *testing.T, db *storetest.Database, closes bool) {
+	t.Helper()
+	clock := storetest.NewClock()
+	made := map[int64]bool{}
+	n := lease(t, db.Open(t, clock.Now), "before")
+	take(t, n, made, 5000)
+	clock.Add(-5 * time.Minute) // while it runs
+	take(t, n, made, 5000)
+	if err := n.Keep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	take(t, n, made, 5000)
+	if closes {
+		if err := n.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		take(t, n, made, 5000)
-		if closes {
-			if err := n.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := n.Next(); !errors.Is(err, api.ErrFailed) {
-				t.Errorf("%s: a number after the end: %v", name, err)
-			}
+		if _, err := n.Next(); !errors.Is(err, api.ErrFailed) {
+			t.Errorf("a number after the end: %v", err)
 		}
-		s = storetest.OpenFile(t, file, clock.Now)
-		again := lease(t, s, "after")
-		for range 8 { // through the five minutes a second time, to the millisecond
-			take(t, again, made, 5000)
-			clock.Add(5 * time.Minute / 8)
-			again = lease(t, s, "after another crash")
-			take(t, again, made, 5000)
-		}
+	}
+	s := db.Open(t, clock.Now)
+	again := lease(t, s, "after")
+	for range 8 { // through the five minutes a second time, to the millisecond
+		take(t, again, made, 5000)
+		clock.Add(5 * time.Minute / 8)
+		again = lease(t, s, "after another crash")
+		take(t, again, made, 5000)
 	}
 }
 
@@ -197,26 +206,6 @@ func TestNumbersUnderAnyClock(t *testing.T) {
 			"":     func(*rapid.T) {},
 		})
 	})
-}
-
-func TestLeaseLost(t *testing.T) {
-	clock := storetest.NewClock()
-	s := storetest.Open(t, clock.Now)
-	n := lease(t, s, "a")
-	made := map[int64]bool{}
-	take(t, n, made, 1)
-	clock.Add(31 * time.Second) // nobody renewed it
-	if _, err := n.Next(); !errors.Is(err, api.ErrFailed) {
-		t.Fatalf("without a lease: %v, want definitely not done", err)
-	}
-	take(t, lease(t, s, "successor"), made, 10) // of the same id
-	if err := n.Keep(t.Context()); err != nil {
-		t.Fatalf("taking another id: %v", err)
-	}
-	take(t, n, made, 10)
-	if id, err := n.Next(); err != nil || snowflake.ParseInt64(id).Node() != 1 {
-		t.Errorf("number %d, %v; want one of worker 1", id, err)
-	}
 }
 
 // Numbers are made for longer than one lease without a gap, because somebody

@@ -62,8 +62,19 @@ func (s *Store) Sales(ctx context.Context, endingAfter int64) ([]order.Sale, err
 // overwritten.
 var ErrExists = errors.New("the item is on sale already; end that sale or use another item id")
 
-// Create puts an item on sale with its initial units, in a new epoch.
+// Create puts an item on sale with its initial units, in a new epoch; ErrExists if
+// it is on sale, also where another process was faster by a moment.
 func (s *Store) Create(ctx context.Context, v order.Sale) error {
+	err := s.createNew(ctx, v)
+	if errors.Is(err, order.ErrGuard) { // of a constraint: is it the key's? Then it is there now
+		if _, found := s.Sale(ctx, v.Item); found == nil {
+			return fmt.Errorf("sale %s: %w", v.Item, ErrExists)
+		}
+	}
+	return err
+}
+
+func (s *Store) createNew(ctx context.Context, v order.Sale) error {
 	return s.inTx(ctx, func(q session) error {
 		switch _, err := s.sale(ctx, q, v.Item); {
 		case err == nil:

@@ -3,14 +3,10 @@ package store_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"rushgate/backend/api"
 	"rushgate/backend/order"
@@ -61,210 +57,107 @@ func place(t *testing.T, s *store.Store, item, user string, id, qty int64) {
 }
 
 func TestDemoSalesMadeAnew(t *testing.T) {
-	s := storetest.Open(t, nil)
-	genuine := saleOf("2", 5)
-	genuine.Title = "for money"
-	storetest.Create(t, s, genuine)
-	place(t, s, "2", "customer", 9, 1)
-	for start := range 3 { // each with what the last one left behind
-		made, err := s.Demo(t.Context(), []order.Sale{saleOf("1", 10), saleOf("2", 10), saleOf("3", 10)})
-		if err != nil || !slices.Equal(made, []string{"1", "3"}) {
-			t.Fatalf("start %d made %v, %v; the real sale is to be left alone", start, made, err)
-		}
-		for _, item := range made {
-			if v, err := s.Sale(t.Context(), item); err != nil || v.Num != 10 || !v.Demo {
-				t.Errorf("start %d: %+v, %v; want a new demo sale of ten", start, v, err)
+	onEngines(t, func(t *testing.T, db *storetest.Database) {
+		s := db.Open(t, nil)
+		genuine := saleOf("2", 5)
+		genuine.Title = "for money"
+		storetest.Create(t, s, genuine)
+		place(t, s, "2", "customer", 9, 1)
+		for start := range 3 { // each with what the last one left behind
+			made, err := s.Demo(t.Context(), []order.Sale{saleOf("1", 10), saleOf("2", 10), saleOf("3", 10)})
+			if err != nil || !slices.Equal(made, []string{"1", "3"}) {
+				t.Fatalf("start %d made %v, %v; the real sale is to be left alone", start, made, err)
 			}
+			for _, item := range made {
+				if v, err := s.Sale(t.Context(), item); err != nil || v.Num != 10 || !v.Demo {
+					t.Errorf("start %d: %+v, %v; want a new demo sale of ten", start, v, err)
+				}
+			}
+			v, err := s.Sale(t.Context(), "2")
+			if err != nil || v.Num != 4 || v.Title != "for money" || v.Demo {
+				t.Errorf("start %d: the real sale is %+v, %v", start, v, err)
+			}
+			if o, err := s.Find(t.Context(), "customer", "k"); err != nil || o.OrderID != "9" {
+				t.Errorf("start %d: the real order is %+v, %v", start, o, err)
+			}
+			if _, err := s.Find(t.Context(), "visitor", "k"); !errors.Is(err, api.ErrNotFound) {
+				t.Errorf("start %d: an order of the last start is left: %v", start, err)
+			}
+			clean(t, s)
+			place(t, s, "1", "visitor", int64(100+start), 2)
+			if _, _, err := s.Cancel(t.Context(), "visitor", int64(100+start)); err != nil {
+				t.Fatal(err)
+			}
+			place(t, s, "3", "other visitor", int64(200+start), 3)
 		}
-		v, err := s.Sale(t.Context(), "2")
-		if err != nil || v.Num != 4 || v.Title != "for money" || v.Demo {
-			t.Errorf("start %d: the real sale is %+v, %v", start, v, err)
-		}
-		if o, err := s.Find(t.Context(), "customer", "k"); err != nil || o.OrderID != "9" {
-			t.Errorf("start %d: the real order is %+v, %v", start, o, err)
-		}
-		if _, err := s.Find(t.Context(), "visitor", "k"); !errors.Is(err, api.ErrNotFound) {
-			t.Errorf("start %d: an order of the last start is left: %v", start, err)
-		}
-		clean(t, s)
-		place(t, s, "1", "visitor", int64(100+start), 2)
-		if _, _, err := s.Cancel(t.Context(), "visitor", int64(100+start)); err != nil {
-			t.Fatal(err)
-		}
-		place(t, s, "3", "other visitor", int64(200+start), 3)
-	}
+	})
 }
 
 // Why a sale could not be made is not guessed.
 func TestSaleThatCannotBeMade(t *testing.T) {
-	s := storetest.Open(t, nil)
-	storetest.Create(t, s, saleOf("1", 5))
-	place(t, s, "1", "customer", 9, 1)
-	again := saleOf("1", 1000)
-	if err := s.Create(t.Context(), again); !errors.Is(err, store.ErrExists) || !strings.Contains(err.Error(), "sale 1") {
-		t.Errorf("an item that is on sale: %v", err)
-	}
-	for name, spoil := range map[string]func(*order.Sale){
-		"ends before it starts": func(v *order.Sale) { v.EndsAt = v.StartsAt },
-		"no units a user":       func(v *order.Sale) { v.PerUser = 0 },
-		"negative units":        func(v *order.Sale) { v.Num = -1 },
-		"negative price":        func(v *order.Sale) { v.PriceCents = -1 },
-	} {
-		v := saleOf("2", 5)
-		spoil(&v)
-		if err := s.Create(t.Context(), v); err == nil || errors.Is(err, store.ErrExists) {
-			t.Errorf("%s: %v, want an error of its own", name, err)
+	onEngines(t, func(t *testing.T, db *storetest.Database) {
+		s := db.Open(t, nil)
+		storetest.Create(t, s, saleOf("1", 5))
+		place(t, s, "1", "customer", 9, 1)
+		again := saleOf("1", 1000)
+		if err := s.Create(t.Context(), again); !errors.Is(err, store.ErrExists) || !strings.Contains(err.Error(), "sale 1") {
+			t.Errorf("an item that is on sale: %v", err)
 		}
-	}
-	if all, err := s.Sales(t.Context(), 0); err != nil || len(all) != 1 || all[0].Num != 4 {
-		t.Errorf("what is on sale now: %+v, %v", all, err)
-	}
-	clean(t, s)
+		for name, spoil := range map[string]func(*order.Sale){
+			"ends before it starts": func(v *order.Sale) { v.EndsAt = v.StartsAt },
+			"no units a user":       func(v *order.Sale) { v.PerUser = 0 },
+			"negative units":        func(v *order.Sale) { v.Num = -1 },
+			"negative price":        func(v *order.Sale) { v.PriceCents = -1 },
+		} {
+			v := saleOf("2", 5)
+			spoil(&v)
+			if err := s.Create(t.Context(), v); err == nil || errors.Is(err, store.ErrExists) {
+				t.Errorf("%s: %v, want an error of its own", name, err)
+			}
+		}
+		if all, err := s.Sales(t.Context(), 0); err != nil || len(all) != 1 || all[0].Num != 4 {
+			t.Errorf("what is on sale now: %+v, %v", all, err)
+		}
+		clean(t, s)
+	})
 }
 
 func TestItemWithoutASale(t *testing.T) {
-	s := storetest.Open(t, nil)
-	_, sale := s.Sale(t.Context(), "x")
-	_, books := s.Books(t.Context(), "x")
-	_, snapshot := s.Snapshot(t.Context(), "x")
-	_, preheat := s.Preheat(t.Context(), "x")
-	for name, err := range map[string]error{
-		"sale": sale, "books": books, "snapshot": snapshot, "preheat": preheat, "pause": s.SetPaused(t.Context(), "x", true),
-	} {
-		if !errors.Is(err, api.ErrNotFound) || !strings.Contains(err.Error(), "x has no sale") {
-			t.Errorf("%s: %v, want one that names the item", name, err)
+	onEngines(t, func(t *testing.T, db *storetest.Database) {
+		s := db.Open(t, nil)
+		_, sale := s.Sale(t.Context(), "x")
+		_, books := s.Books(t.Context(), "x")
+		_, snapshot := s.Snapshot(t.Context(), "x")
+		_, preheat := s.Preheat(t.Context(), "x")
+		for name, err := range map[string]error{
+			"sale": sale, "books": books, "snapshot": snapshot, "preheat": preheat, "pause": s.SetPaused(t.Context(), "x", true),
+		} {
+			if !errors.Is(err, api.ErrNotFound) || !strings.Contains(err.Error(), "x has no sale") {
+				t.Errorf("%s: %v, want one that names the item", name, err)
+			}
 		}
-	}
-	if epoch, ok, err := s.RaiseEpoch(t.Context(), "x", 1, 0, 1); epoch != 0 || ok || err != nil {
-		t.Errorf("raising nothing: %d, %v, %v", epoch, ok, err)
-	}
-}
-
-// An epoch is at least the clock, only ever rises, and has one lease.
-func TestEpochNumberUsedTwice(t *testing.T) {
-	clock := storetest.NewClock()
-	s := storetest.Open(t, clock.Now)
-	v := saleOf("1", 5)
-	storetest.Create(t, s, v)
-	at := func() order.Sale {
-		t.Helper()
-		v, err := s.Sale(t.Context(), "1")
-		if err != nil {
-			t.Fatal(err)
+		if epoch, ok, err := s.RaiseEpoch(t.Context(), "x", 1, 0, 1); epoch != 0 || ok || err != nil {
+			t.Errorf("raising nothing: %d, %v, %v", epoch, ok, err)
 		}
-		return v
-	}
-	last := at().Epoch
-	later := func(what string, epoch int64) {
-		t.Helper()
-		if epoch <= last || epoch < clock.Now().UnixMilli() {
-			t.Errorf("%s: epoch %d after %d at %d", what, epoch, last, clock.Now().UnixMilli())
-		}
-		last = epoch
-	}
-	for range 3 { // in one millisecond
-		e, ok, err := s.RaiseEpoch(t.Context(), "1", last, 0, -1)
-		if err != nil || !ok {
-			t.Fatal(ok, err)
-		}
-		later("a raise", e)
-		if err := s.SetPaused(t.Context(), "1", true); err != nil {
-			t.Fatal(err)
-		}
-		later("a pause", at().Epoch)
-		if e, err = s.Preheat(t.Context(), "1"); err != nil {
-			t.Fatal(err)
-		}
-		later("a preheat", e)
-	}
-	clock.Add(time.Hour)
-	if _, ok, err := s.RaiseEpoch(t.Context(), "1", last-1, 0, 5000); ok || err != nil {
-		t.Errorf("raised an epoch that is over: %v, %v", ok, err)
-	}
-	e, ok, err := s.RaiseEpoch(t.Context(), "1", last, 0, 5000)
-	if err != nil || !ok || e != clock.Now().UnixMilli() {
-		t.Errorf("an hour later: %d, %v, %v", e, ok, err)
-	}
-	for _, after := range []time.Duration{4999 * time.Millisecond, time.Millisecond} { // to its last millisecond
-		clock.Add(after)
-		if _, ok, err := s.RaiseEpoch(t.Context(), "1", e, 0, 5000); ok || err != nil {
-			t.Errorf("under a lease: %v, %v", ok, err)
-		}
-	}
-	if err := s.EndLease(t.Context(), "1", e-1); err != nil {
-		t.Fatal(err)
-	}
-	if at().ReseedUntil == 0 {
-		t.Error("another epoch's seeder ended the lease")
-	}
-	clock.Add(time.Millisecond)
-	if _, ok, err := s.RaiseEpoch(t.Context(), "1", e, 0, 5000); !ok || err != nil {
-		t.Errorf("when the lease is over: %v, %v", ok, err)
-	}
+	})
 }
 
 // A panic in a transaction ends it: the one writing connection is not lost.
 func TestWriterLostToAPanic(t *testing.T) {
-	s := storetest.Open(t, nil)
-	func() {
-		defer func() {
-			if recover() == nil {
-				t.Error("the panic was swallowed")
-			}
+	onEngines(t, func(t *testing.T, db *storetest.Database) {
+		s := db.Open(t, nil)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			_ = s.Update(t.Context(), func(order.Tx) error { panic("a fault of the program") })
 		}()
-		_ = s.Update(t.Context(), func(order.Tx) error { panic("a fault of the program") })
-	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	if err := s.Create(ctx, saleOf("1", 5)); err != nil {
-		t.Errorf("writing after the panic: %v", err)
-	}
-}
-
-// Whoever waits for the writing connection waits no longer than it says.
-func TestWaitForTheWriterHasNoEnd(t *testing.T) {
-	s := storetest.Open(t, nil)
-	storetest.Create(t, s, saleOf("1", 5))
-	err := s.Update(t.Context(), func(order.Tx) error {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		if err := s.SetPaused(ctx, "1", true); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("waiting for the writer ended with %v", err)
+		if err := s.Create(ctx, saleOf("1", 5)); err != nil {
+			t.Errorf("writing after the panic: %v", err)
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v, err := s.Sale(t.Context(), "1"); err != nil || v.Paused {
-		t.Errorf("who gave up changed the sale: %+v, %v", v, err)
-	}
-}
-
-// What another process commits is seen, and what it has not committed is not.
-func TestReadsBesideAWriter(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "a folder with % and ?", "rush gate#1.db")
-	if err := os.Mkdir(filepath.Dir(file), 0o750); err != nil {
-		t.Fatal(err)
-	}
-	s, other := storetest.OpenFile(t, file, nil), storetest.OpenFile(t, file, nil)
-	storetest.Create(t, s, saleOf("1", 5))
-	err := s.Update(t.Context(), func(tx order.Tx) error {
-		v, err := write(t.Context(), tx, "1", "u", 7, 2)
-		if err != nil {
-			return err
-		}
-		before, err := other.Sale(t.Context(), "1")
-		before.Now = v.Now
-		if diff := cmp.Diff(v, before); diff != "" || err != nil {
-			t.Errorf("before the commit another process sees %s %v", diff, err)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v, err := other.Sale(t.Context(), "1"); err != nil || v.Num != 3 {
-		t.Errorf("after the commit: %+v, %v", v, err)
-	}
 }

@@ -48,7 +48,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if opt.Conns == 0 {
 		opt.Conns = defaultConns
 	}
-	if opt.Conns < 2 {
+	if opt.Conns < 2 && opt.Driver != "sqlite" {
 		return nil, fmt.Errorf("%d connections to the database: allow 2 or more, one to write and one to read", opt.Conns)
 	}
 	db, err := connect(opt.DSN)
@@ -59,14 +59,21 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if err := s.migrate(ctx); err != nil {
 		return nil, fmt.Errorf("database %s: %w", db.at, err)
 	}
-	readers := max(1, opt.Conns/4) // most of what comes is orders; what reads is catalogues, seeders and look-ups
-	if s.write, err = db.pool(writer, opt.Conns-readers); err != nil {
+	writers, readers := split(opt.Conns)
+	if s.write, err = db.pool(writer, writers); err != nil {
 		return nil, err
 	}
 	if s.read, err = db.pool(reader, readers); err != nil {
 		return nil, errors.Join(err, s.write.Close())
 	}
 	return s, nil
+}
+
+// split shares connections out. Most of what comes is orders; what reads is
+// catalogues, seeders and look-ups.
+func split(conns int) (writers, readers int) {
+	readers = max(1, conns/4)
+	return conns - readers, readers
 }
 
 // Close closes all connections.
