@@ -52,7 +52,8 @@ func (p *program) serve(ctx context.Context) (err error) {
 	public, private := server.HTTPServer("", h), server.AdminServer(registry, b.Store.Ping)
 	defer func() { err = config.Failed(errors.Join(err, shutDown(b, public, private))) }()
 	b.Start(ctx)
-	defer p.follow(ctx, l, log, registry, &live{keys, &level})()
+	unfollow := p.follow(ctx, l, log, registry, &live{keys, &level})
+	defer unfollow()
 	served := make(chan error, 2)
 	at, err := listen(ctx, c.Backend.Listen, public, served)
 	if err != nil {

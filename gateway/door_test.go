@@ -21,6 +21,7 @@ type door struct {
 }
 
 func doorOf(t testing.TB, addr string) *door {
+	t.Helper()
 	d := &door{t: t, client: &fasthttp.HostClient{
 		Addr: addr, MaxConns: 4096, ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second,
 		MaxIdemponentCallAttempts: 1, MaxConnWaitTimeout: 30 * time.Second,

@@ -31,8 +31,8 @@ func sqlFlags(s *storetest.Server) map[string]string {
 // databases are what a shop can run on, beside the file that is the default.
 var databases = map[string]func(testing.TB) map[string]string{
 	"SQLite":     func(testing.TB) map[string]string { return nil },
-	"MariaDB":    func(t testing.TB) map[string]string { return sqlFlags(storetest.MariaDB(t)) },
-	"PostgreSQL": func(t testing.TB) map[string]string { return sqlFlags(storetest.PostgreSQL(t)) },
+	"MariaDB":    func(t testing.TB) map[string]string { t.Helper(); return sqlFlags(storetest.MariaDB(t)) },
+	"PostgreSQL": func(t testing.TB) map[string]string { t.Helper(); return sqlFlags(storetest.PostgreSQL(t)) },
 }
 
 // TestMain takes away what the tests share.

@@ -56,7 +56,7 @@ func startNode(t *testing.T, program, file, ready string, env map[string]string)
 		t.Fatal(err)
 	}
 	n := &node{t: t, said: newTranscript(), done: make(chan struct{})}
-	n.cmd = exec.Command(filepath.Join(folder, program), "--config", file) //nolint:gosec // our own program
+	n.cmd = exec.Command(filepath.Join(folder, program), "--config", file)
 	n.cmd.Env = append(os.Environ(), "RUSHGATE_DATA="+t.TempDir())
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		n.cmd.Env = append(n.cmd.Env, name+"="+env[name])
@@ -85,7 +85,7 @@ func runBackend(t *testing.T, args ...string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, filepath.Join(folder, "backend"), args...).CombinedOutput(); err != nil { //nolint:gosec // our own program
+	if out, err := exec.CommandContext(ctx, filepath.Join(folder, "backend"), args...).CombinedOutput(); err != nil {
 		t.Fatalf("backend %v: %v\n%s", args, err, out)
 	}
 }

@@ -102,6 +102,7 @@ var faults = map[string]fault{
 }
 
 func TestRedisFaultInTheMiddleOfASale(t *testing.T) {
+	t.Parallel()
 	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -56,7 +56,7 @@ func (p *program) greet(a *app, l *config.Loaded, zeroSetup bool) {
 	case c.Redis.Mode == "memory":
 		fmt.Fprint(p.Stdout, "\nMemory mode: admission lives in this one process and is rebuilt from SQL at each start.\nRedis is for more than one.\n")
 	default:
-		fmt.Fprintf(p.Stdout, "\nAdmission is in Redis at %s; without it the sale goes on on the DB path, within breaker.db_path.\n", c.Redis.Addrs[0])
+		fmt.Fprintf(p.Stdout, "\nAdmission is in Redis at %s; without it the DB path sells, within breaker.db_path.\n", c.Redis.Addrs[0])
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 // user asks both with one key, and the first with another.
 // Exactly the units there are become orders, one a user.
 func TestTwoProcessesSellOneUnitTwice(t *testing.T) {
+	t.Parallel()
 	const units, buyers = 50, 120
 	for _, e := range storetest.Engines(t) {
 		t.Run(e.Name, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 // What was damaged past the store is named by the audit of every engine. Each
 // damage adds to those before.
 func TestDamageUnseen(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s := db.Open(t, nil)
 		storetest.Create(t, s, saleOf("1", 20))
@@ -58,6 +59,7 @@ func TestDamageUnseen(t *testing.T) {
 // An audit, and what the filter is seeded from, are of one moment: that others
 // sell meanwhile is no finding.
 func TestAuditBetweenTwoOrders(t *testing.T) {
+	t.Parallel()
 	const sellers, each = 3, 25
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s, other := db.Open(t, nil), db.Open(t, nil)

@@ -15,6 +15,7 @@ import (
 // Writers of two processes take units as fast as they can, planning nothing. There
 // are as many orders as there were units.
 func TestUnitsBelowZero(t *testing.T) {
+	t.Parallel()
 	const units, writers, each = 30, 8, 8
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		stores := []*store.Store{db.Open(t, nil), db.Open(t, nil)}
@@ -61,6 +62,7 @@ func takeOne(t *testing.T, s *store.Store, id int64) error {
 
 // The tables refuse by themselves what no statement of ours would do.
 func TestTablesTakeNonsense(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s := db.Open(t, nil)
 		storetest.Create(t, s, saleOf("1", 5))
@@ -85,6 +87,7 @@ func TestTablesTakeNonsense(t *testing.T) {
 
 // A sale was paused after the DB path had read it, and before it wrote.
 func TestOrderOnTheDBPathAfterAPause(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s := db.Open(t, nil)
 		storetest.Create(t, s, saleOf("1", 5))

@@ -79,6 +79,7 @@ func (u use) statementTime() time.Duration {
 		return readTime
 	case migrator:
 		return migrateTime
+	case writer:
 	}
 	return writeTime
 }

@@ -77,6 +77,7 @@ func TestEpochNumberUsedTwice(t *testing.T) {
 
 // The same by the server's own clock, which no test moves.
 func TestEpochFallsOrIsRaisedUnderALease(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s := db.Open(t, nil)
 		storetest.Create(t, s, saleOf("1", 5))
@@ -131,6 +132,7 @@ func TestEpochFallsOrIsRaisedUnderALease(t *testing.T) {
 
 // A server's clock is told in UTC and in milliseconds, whatever its time zone is.
 func TestClockOfAnotherTimeZone(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		db.DSN += map[string]string{
 			"mysql":    "?time_zone=" + url.QueryEscape("'+08:00'"),

@@ -12,6 +12,7 @@ import (
 // Every write carries its own guards: one that nobody planned is refused by SQL,
 // as a whole, with the lock held or not.
 func TestWriteThatNobodyPlanned(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s := db.Open(t, nil)
 		storetest.Create(t, s, saleOf("1", 5)) // three a user
@@ -59,6 +60,7 @@ func TestWriteThatNobodyPlanned(t *testing.T) {
 
 // Of a recorded refusal there is no order to pay, cancel or get.
 func TestRefusalTakenForAnOrder(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s := db.Open(t, nil)
 		storetest.Create(t, s, saleOf("1", 5))

@@ -16,6 +16,7 @@ var alike = []string{"a", "A", "a ", " a", "á", "a\u0301", "ａ", "ß", "ss", "
 // An item, a user and a key are compared byte by byte: what differs by case, by
 // spaces at its end or by an accent is another, to an index and to a query.
 func TestKeysTakenForTheSame(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s := db.Open(t, nil)
 		for i, name := range alike {

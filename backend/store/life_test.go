@@ -36,6 +36,7 @@ func overdue(t *testing.T, s *store.Store, item string, first, count int64) {
 
 // An order is paid or given back, once; what came second is told where it stands.
 func TestOrderMovesTwice(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s := db.Open(t, nil)
 		storetest.Create(t, s, saleOf("1", 10))
@@ -77,6 +78,7 @@ func TestOrderMovesTwice(t *testing.T) {
 // Two processes expire the same orders of two items, while buyers of both take and
 // give back units. Each order expires once, and nothing is lost.
 func TestExpiryOfTwoProcesses(t *testing.T) {
+	t.Parallel()
 	const orders = 60
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		stores := []*store.Store{db.Open(t, nil), db.Open(t, nil)}

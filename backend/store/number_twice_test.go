@@ -66,6 +66,7 @@ func TestNumberNobodyElseCanRead(t *testing.T) {
 }
 
 func TestTwoProcessesMakeOneNumber(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		clock := storetest.NewClock()
 		s := db.Open(t, clock.Now)
@@ -80,6 +81,7 @@ func TestTwoProcessesMakeOneNumber(t *testing.T) {
 }
 
 func TestNumbersFromManyGoroutines(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s := db.Open(t, nil)
 		n := lease(t, s, "a")

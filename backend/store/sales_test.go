@@ -57,6 +57,7 @@ func place(t *testing.T, s *store.Store, item, user string, id, qty int64) {
 }
 
 func TestDemoSalesMadeAnew(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s := db.Open(t, nil)
 		genuine := saleOf("2", 5)
@@ -95,6 +96,7 @@ func TestDemoSalesMadeAnew(t *testing.T) {
 
 // Why a sale could not be made is not guessed.
 func TestSaleThatCannotBeMade(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s := db.Open(t, nil)
 		storetest.Create(t, s, saleOf("1", 5))
@@ -123,6 +125,7 @@ func TestSaleThatCannotBeMade(t *testing.T) {
 }
 
 func TestItemWithoutASale(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s := db.Open(t, nil)
 		_, sale := s.Sale(t.Context(), "x")
@@ -144,6 +147,7 @@ func TestItemWithoutASale(t *testing.T) {
 
 // A panic in a transaction ends it: the one writing connection is not lost.
 func TestWriterLostToAPanic(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s := db.Open(t, nil)
 		func() {

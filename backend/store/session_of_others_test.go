@@ -11,6 +11,7 @@ import (
 // Whatever a data source name asks for, a writing session has the bounds and the
 // meaning that the statements count on.
 func TestSessionOfAnothersMaking(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		start    func(testing.TB) *storetest.Server
 		asks     string

@@ -11,6 +11,7 @@ import (
 
 // Processes that start at once on an empty database all find a whole schema.
 func TestTwoMigrationsAtOnce(t *testing.T) {
+	t.Parallel()
 	const processes = 4
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		stores := make([]*store.Store, processes)
@@ -57,6 +58,7 @@ func TestMigrationWasCutOff(t *testing.T) {
 
 // Two shopkeepers put one item on sale: the second is told so, and changes nothing.
 func TestItemPutOnSaleTwiceAtOnce(t *testing.T) {
+	t.Parallel()
 	const keepers = 6
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		stores := []*store.Store{db.Open(t, nil), db.Open(t, nil)}

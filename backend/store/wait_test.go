@@ -17,6 +17,7 @@ import (
 
 // Whoever waits for another writer waits no longer than it says.
 func TestWaitForAWriterHasNoEnd(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		s := db.Open(t, nil)
 		storetest.Create(t, s, saleOf("1", 5))
@@ -42,6 +43,7 @@ func TestWaitForAWriterHasNoEnd(t *testing.T) {
 
 // What another process commits is seen, and what it has not committed is not.
 func TestReadsBesideAWriter(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) { readBeside(t, db.Open(t, nil), db.Open(t, nil)) })
 	t.Run("sqlite, with a file name full of signs", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "a folder with % and ?", "rush gate#1.db")

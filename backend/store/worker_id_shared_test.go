@@ -17,6 +17,7 @@ import (
 // A lease that is renewed without a change to its row, since the clock stands
 // still, is not lost.
 func TestLeaseRenewedTwiceInAMillisecond(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		n := lease(t, db.Open(t, storetest.NewClock().Now), "a")
 		for range 3 {
@@ -33,6 +34,7 @@ func TestLeaseRenewedTwiceInAMillisecond(t *testing.T) {
 // Processes that start together take ids of their own, the first time and when
 // the leases have run out.
 func TestTwoProcessesLeaseOneID(t *testing.T) {
+	t.Parallel()
 	const processes = 8
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		clock := storetest.NewClock()
@@ -66,6 +68,7 @@ func TestTwoProcessesLeaseOneID(t *testing.T) {
 }
 
 func TestLeaseLost(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, db *storetest.Database) {
 		clock := storetest.NewClock()
 		s := db.Open(t, clock.Now)

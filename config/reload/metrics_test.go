@@ -3,6 +3,7 @@ package reload
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,11 +23,12 @@ func values(t *testing.T, r *prometheus.Registry) map[string]float64 {
 	got := map[string]float64{}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			name := strings.TrimPrefix(f.GetName(), "rushgate_config_")
+			var name strings.Builder
+			name.WriteString(strings.TrimPrefix(f.GetName(), "rushgate_config_"))
 			for _, l := range m.GetLabel() {
-				name += "{" + l.GetValue() + "}"
+				fmt.Fprintf(&name, "{%s}", l.GetValue())
 			}
-			got[name] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+			got[name.String()] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
 		}
 	}
 	return got
@@ -74,7 +76,7 @@ func TestHashesPileUp(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := range 1000 {
-			m.Observe(nil, true, fmt.Sprint(i), time.Unix(int64(i), 0))
+			m.Observe(nil, true, strconv.Itoa(i), time.Unix(int64(i), 0))
 		}
 	})
 	for range 200 {

@@ -36,7 +36,7 @@ func refusesToken(r *http.Request, want []byte) *problem {
 // browser says, or from a name that it has made point to this machine, which the
 // Host tells. A proxy here speaks for somebody elsewhere.
 func refusesStranger(r *http.Request) *problem {
-	detail := ""
+	var detail string
 	switch {
 	case !isLoopback(r.RemoteAddr):
 		detail = "Without admin.token_file this is for the machine itself; configure a token, or ask from there."

@@ -232,7 +232,7 @@ func TestStormOnTheClusterStaysWithinTheLimit(t *testing.T) {
 	var allows []func(time.Time) Decision
 	for range 2 {
 		c := NewCluster(ClusterOptions{Ledger: ledger, Bound: time.Minute})
-		defer closeCluster(t, c)
+		defer closeCluster(t, c) //nolint:revive // both, when the test ends
 		allows = append(allows, c.Bucket("global", Rate{QPS: qps, Burst: burst}).Allow)
 	}
 	var mu sync.Mutex

@@ -34,7 +34,7 @@ func (u *Upstreams) With(groups map[string]Options) (*Upstreams, error) {
 	next := &Upstreams{groups: make(map[string]*group, len(groups)), pseudonym: u.pseudonym, now: u.now}
 	for name, o := range groups {
 		o = o.withDefaults()
-		if old := u.groups[name]; old != nil && old.o.same(&o) {
+		if old := u.groups[name]; old != nil && old.o.same(o) {
 			next.groups[name] = old
 			continue
 		}

@@ -49,8 +49,8 @@ type Options struct {
 }
 
 // same says that two options mean the same.
-func (o *Options) same(p *Options) bool {
-	a, b := *o, *p
+func (o Options) same(p Options) bool {
+	a, b := o, p
 	a.Servers, b.Servers = nil, nil
 	return slices.Equal(o.Servers, p.Servers) && reflect.DeepEqual(a, b)
 }

@@ -14,8 +14,8 @@ type Engine struct {
 	Name string // sqlite, mariadb or postgres
 	// Open returns a store on a new, empty database that is gone after the test.
 	Open func(testing.TB) *store.Store
-	// Database makes such a database for a test that opens it several times, as
-	// as many processes would.
+	// Database makes such a database for a test that opens it several times, like
+	// so many processes.
 	Database func(testing.TB) *Database
 }
 
