@@ -78,6 +78,61 @@ func (r *rig) returns() {
 	})
 }
 
+// The rush of the first shop, with each of the three worst losses in the middle.
+func TestRushLosesRedis(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(*rig, *luatest.Pair) (end func()){
+		"killed, and started again empty": func(r *rig, _ *luatest.Pair) func() { r.redis.Kill(); return r.redis.Restart },
+		"frozen for ten seconds":          func(r *rig, _ *luatest.Pair) func() { return r.freeze() },
+		"promoted after losing its tail": func(r *rig, pair *luatest.Pair) func() {
+			sold := r.left("1001")
+			pair.LoseTail(func() {
+				r.eventually("more are sold, of which the replica does not hear", func() bool { return r.left("1001") <= sold-5 })
+			})
+			r.wire.Point(pair.Replica)
+			return func() {}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pair := luatest.StartPair(t)
+			wire := luatest.NewWire(t, pair.Primary)
+			flags := rushFlags()
+			maps.Copy(flags, redisFlags(wire.Addr()))
+			maps.Copy(flags, paced)
+			flags["limits.items"] = `{"1001": {qps: 25, burst: 2}}`
+			r := &rig{shop: openShop(t, shopOptions{flags: flags, demo: true}), redis: pair.Primary, wire: wire}
+			r.rush(func() func() { return begin(r, pair) })
+			r.settled()
+			r.returns()
+		})
+	}
+}
+
+// rush lets the rush come, with a loss in the middle, and shows that exactly the
+// hundred units were sold.
+func (r *rig) rush(begin func() (end func())) {
+	r.t.Helper()
+	rush := newRush(3, rushRequests/2)
+	told := make(chan []answer)
+	go func() { told <- r.crowd(128, rush.clicks) }()
+	r.eventually("the first are sold", func() bool { return r.left("1001") <= 80 })
+	end := begin()
+	r.eventually("more are sold meanwhile", func() bool { return r.left("1001") <= 60 })
+	end()
+	answers := <-told
+	rush.check(r.t, answers)
+	r.insist(rush.clicks, answers)
+	r.eventually("everything is sold", func() bool {
+		answers = append(answers, r.crowd(8, freshClicks("1001", "late", 16))...)
+		return r.left("1001") == 0
+	})
+	if n := len(orderIDs(answers)); n != 100 {
+		r.t.Fatalf("%d orders told, want 100", n)
+	}
+	each201HasItsRow(r.t, r.shop, answers)
+}
+
 // fault is what can happen to a Redis in the middle of a sale.
 type fault struct {
 	begin func(*rig) (end func())
@@ -125,11 +180,13 @@ const frozenFor = 10 * time.Second
 func TestRedisFrozenForTenSeconds(t *testing.T) {
 	t.Parallel()
 	r := openRig(t)
-	r.survive(true, func() func() {
-		r.redis.Pause()
-		thawed := time.After(frozenFor)
-		return func() { <-thawed; r.redis.Continue() }
-	})
+	r.survive(true, r.freeze)
+}
+
+func (r *rig) freeze() (end func()) {
+	r.redis.Pause()
+	thawed := time.After(frozenFor)
+	return func() { <-thawed; r.redis.Continue() }
 }
 
 // The replica carries the right epoch and has not heard of the last admissions.

@@ -21,7 +21,7 @@ type rush struct {
 
 const rushUsers, rushRequests, rushBlocked = 5000, 20_000, 50
 
-func newRush(seed uint64) *rush {
+func newRush(seed uint64, requests int) *rush {
 	r := &rush{}
 	chance := rand.New(rand.NewPCG(seed, 0))
 	add := func(kind string, c click) {
@@ -32,7 +32,7 @@ func newRush(seed uint64) *rush {
 		user := fmt.Sprintf("u%d", u)
 		add("first", click{item: "1001", user: user, key: user + "-a"})
 	}
-	for len(r.clicks) < rushRequests {
+	for len(r.clicks) < requests {
 		user := fmt.Sprintf("u%d", chance.IntN(rushUsers))
 		switch chance.IntN(8) {
 		case 0, 1, 2:
@@ -79,7 +79,7 @@ var rightAnswers = map[string][]string{
 	"blocked":    {"blacklisted", "sold_out"}, // the mark is read first
 }
 
-func (r *rush) check(t *testing.T, answers []answer) {
+func (r *rush) check(t testing.TB, answers []answer) {
 	t.Helper()
 	for i, a := range answers {
 		code := a.Code
@@ -121,7 +121,7 @@ func (s *shop) insist(clicks []click, answers []answer) {
 }
 
 // each201HasItsRow looks every order up that a client was told of.
-func each201HasItsRow(t *testing.T, s *shop, answers []answer) {
+func each201HasItsRow(t testing.TB, s *shop, answers []answer) {
 	t.Helper()
 	for id, a := range orderIDs(answers) {
 		o, err := s.backend.Find(t.Context(), a.User, a.BizID)
@@ -137,7 +137,7 @@ func TestRushSellsExactlyAHundred(t *testing.T) { rushSells(t, rushFlags()) }
 func rushSells(t *testing.T, flags map[string]string) *shop {
 	t.Helper()
 	s := openShop(t, shopOptions{flags: flags, demo: true})
-	r := newRush(1)
+	r := newRush(1, rushRequests)
 	answers := s.crowd(128, r.clicks)
 	r.check(t, answers)
 	s.insist(r.clicks, answers)
@@ -180,7 +180,7 @@ func TestReseedEveryFiftyMilliseconds(t *testing.T) {
 			}
 		}
 	}()
-	r := newRush(2)
+	r := newRush(2, rushRequests)
 	answers := s.crowd(128, r.clicks)
 	close(done)
 	if n := <-stopped; n == 0 {
