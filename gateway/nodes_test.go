@@ -24,7 +24,7 @@ limits:
   items: {"1": {qps: 20, burst: 2}}
   global: {qps: %d, burst: %d, scope: cluster}
   refuse: {qps: 1000000, burst: 1000000}
-breaker: {min_requests: 5, window: 2s, open_for: 1s}
+breaker: {min_requests: 5, window: 2s, open_for: 1s, slow_call: 1s}
 `, oneRate, oneBurst)
 
 func TestBackendKilledInTheMiddleOfARush(t *testing.T) {
@@ -115,7 +115,7 @@ func orderOf(t *testing.T, f *fleet, user string) api.Order {
 func TestLimitOfAClusterHoldsOverTwoGateways(t *testing.T) {
 	f := openFleet(t, storetest.MariaDB(t), 2, 1, fleetLimits)
 	putOnSale(t, f.store, f.doors, saleOf("2", 1000))
-	passed, took := hammer(f.doors, 12, 5*time.Second)
+	passed, took := f.undisturbed(func() (int, time.Duration) { return hammer(f.doors, 12, 5*time.Second) })
 	flowed := oneRate * took.Seconds()
 	t.Logf("%d of a possible %.0f passed", passed, flowed+oneBurst)
 	if most := (flowed + oneBurst) * 1.02; float64(passed) > most {
@@ -124,6 +124,26 @@ func TestLimitOfAClusterHoldsOverTwoGateways(t *testing.T) {
 	if least := flowed * 0.98; float64(passed) < least {
 		t.Errorf("%d passed, fewer than %.0f", passed, least)
 	}
+}
+
+// undisturbed measures again where Redis was too slow for a lease meanwhile, on a
+// busy machine: then each gateway counts for itself, as it should.
+func (f *fleet) undisturbed(measure func() (int, time.Duration)) (passed int, took time.Duration) {
+	f.t.Helper()
+	disturbances := func() (n float64) {
+		for _, g := range f.gateways {
+			n += counted(f.t, g.address("metrics"), "rushgate_limit_leases_total", `result="error"`)
+		}
+		return n
+	}
+	for range 5 {
+		before := disturbances()
+		if passed, took = measure(); disturbances() == before {
+			return passed, took
+		}
+	}
+	f.t.Fatal("Redis never gave leases for long enough to measure anything")
+	return 0, 0
 }
 
 // hammer sends purchases of one buyer of item 2 through all doors, faster than the

@@ -36,7 +36,26 @@ func openRigOn(t *testing.T, s *luatest.Server) *rig {
 	w := luatest.NewWire(t, s)
 	flags := redisFlags(w.Addr())
 	maps.Copy(flags, paced)
-	return &rig{shop: openShop(t, shopOptions{flags: flags}), redis: s, wire: w}
+	r := &rig{shop: openShop(t, shopOptions{flags: flags}), redis: s, wire: w}
+	t.Cleanup(r.explain)
+	return r
+}
+
+// explain says of a test that failed which way purchases went.
+func (r *rig) explain() {
+	if !r.t.Failed() {
+		return
+	}
+	families, err := r.registry.Gather()
+	r.t.Logf("gathering: %v", err)
+	for _, f := range families {
+		switch f.GetName() {
+		case "rushgate_admissions_total", "rushgate_tickets_total", "rushgate_breaker_state", "rushgate_orders_total", "rushgate_reseeds_total", "rushgate_requests_total":
+			for _, m := range f.GetMetric() {
+				r.t.Logf("%s %v", f.GetName(), m)
+			}
+		}
+	}
 }
 
 // survive sells 60 units while the fault happens in the middle of it, and shows
