@@ -100,6 +100,10 @@ func (v validator) breaker() {
 		v.refuse("breaker.failure_ratio", number(r)+" is not a ratio", "write a number above 0 and up to 1, e.g. 0.5")
 	}
 	v.positive("breaker.slow_call", b.SlowCall)
+	timeout := v.c.Upstreams[backendName].Timeout
+	v.between(b.SlowCall >= timeout, "breaker.slow_call", backendTimeout,
+		b.SlowCall.String()+" is not shorter than "+v.named(backendTimeout, timeout),
+		"leave time for the DB path after a call that was given up, e.g. slow_call 200ms and timeout 3s")
 	v.positive("breaker.open_for", b.OpenFor)
 	v.qps("breaker.db_path.qps", b.DBPath.QPS)
 	v.within("breaker.db_path.concurrency", b.DBPath.Concurrency, 1, mostConcurrency)

@@ -23,7 +23,7 @@ func (p *program) serve(ctx context.Context) error {
 	lua.LogTo(log)
 	zeroSetup := l.File == ""
 	a, err := start(ctx, l, startOptions{
-		log: log, level: &level, load: p.Load, demo: zeroSetup && l.Config.Upstreams["backend"].Embedded,
+		log: log, level: &level, load: p.Load, demo: zeroSetup && isOwn(&l.Config),
 	})
 	if err != nil {
 		return config.Failed(err)
@@ -38,6 +38,12 @@ func (p *program) serve(ctx context.Context) error {
 	return config.Failed(errors.Join(err, a.stop()))
 }
 
+// isOwn says that everything is inside this process and its data folder: nothing
+// that others could sell from.
+func isOwn(c *config.Config) bool {
+	return c.Upstreams["backend"].Embedded && c.Redis.Mode == "memory" && c.SQL.Driver == "sqlite" && c.SQL.DSN == ""
+}
+
 // greet says where everything is, and how to buy.
 func (p *program) greet(a *app, l *config.Loaded, zeroSetup bool) {
 	c := &l.Config
@@ -46,7 +52,7 @@ func (p *program) greet(a *app, l *config.Loaded, zeroSetup bool) {
 	if a.backend != nil && c.SQL.Driver == "sqlite" {
 		fmt.Fprintf(p.Stdout, "  data       %s\n", filepath.Clean(c.Data))
 	}
-	if zeroSetup && a.backend != nil {
+	if zeroSetup && isOwn(c) {
 		fmt.Fprintf(p.Stdout, "\nBuy one (again with the same key: the same order):\n\n"+
 			"  curl -i -X POST %s/seckill/1001 -H 'X-User-Id: buyer-1' -H 'Idempotency-Key: buyer-1-a'\n", at)
 	}

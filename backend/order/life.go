@@ -105,6 +105,9 @@ func (l *Life) move(ctx context.Context, user, orderID string,
 // thousands of orders must not wait for each.
 func (l *Life) restore(ctx context.Context, orders []api.Order) {
 	for i := range orders {
+		if i > 0 && ctx.Err() != nil { // stopping: the next reseed tells the rest
+			return
+		}
 		if err := l.restoreOne(ctx, &orders[i]); err != nil {
 			l.Log.Warn("units came back in SQL, the filter did not hear; the next reseed tells it",
 				"item", orders[i].Item, "orders", len(orders)-i, "error", err)

@@ -132,10 +132,15 @@ func AuditLive(ctx context.Context, books Auditor, filter lua.Filter, item strin
 	if filter == nil {
 		return Audit(ctx, books, nil, item)
 	}
+	var down error // a filter that gave no answer once is not waited for again
 	return audit(ctx, books, item, false, func(b *Books, r *Report) error {
 		item := b.Sale.Item
-		view, err := filter.View(ctx, item, true)
+		view, err := lua.View{}, down
+		if err == nil {
+			view, err = filter.View(ctx, item, true)
+		}
 		if err != nil {
+			down = err
 			r.NotShown = append(r.NotShown, fmt.Sprintf("I6 of %s (the filter agrees with SQL): the filter does not answer (%v)", item, err))
 			return nil
 		}

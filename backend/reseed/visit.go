@@ -67,7 +67,10 @@ func (s *Seeder) compare(ctx context.Context, item string, w *watched, soldOut b
 		return false, nil
 	}
 	_, err = s.reseed(ctx, item, l.sale.Epoch, l.view.Epoch, cause)
-	w.notBefore = start.Add(max(s.opt.Interval, 20*s.opt.Now().Sub(start)))
+	w.notBefore = start.Add(s.opt.Interval)
+	if err == nil { // of one that failed, its lease says when the next may begin
+		w.notBefore = start.Add(max(s.opt.Interval, 20*s.opt.Now().Sub(start)))
+	}
 	return err == nil, err
 }
 

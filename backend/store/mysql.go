@@ -53,11 +53,12 @@ func connectMySQL(dsn string) (*database, error) {
 		return nil, fmt.Errorf("database %s: %w", at, err)
 	}
 	return &database{dialect: mysqlDialect, at: at, pool: func(use use, conns int) (*sql.DB, error) {
-		c, err := mysql.NewConnector(withTimes(base.Clone(), use))
+		times := withTimes(base.Clone(), use)
+		c, err := mysql.NewConnector(times)
 		if err != nil {
 			return nil, fmt.Errorf("database %s: %w", at, err)
 		}
-		return bounded(sql.OpenDB(mysqlConnector{c, mysqlSettings(use)}), conns), nil
+		return bounded(sql.OpenDB(mysqlConnector{c, mysqlSettings(use), 2 * times.Timeout}), conns), nil
 	}}, nil
 }
 
@@ -126,10 +127,15 @@ func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 type mysqlConnector struct {
 	driver.Connector
 	settings []string
+	bound    time.Duration // of dial, handshake and settings together
 }
 
 // Connect implements driver.Connector.
 func (c mysqlConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	// The driver's time-outs bound the dial, and each read; a server that accepts
+	// and says nothing would hold a migrator for as long as a migration may take.
+	ctx, cancel := context.WithTimeout(ctx, c.bound)
+	defer cancel()
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err

@@ -52,7 +52,13 @@ var postgresDialect = &dialect{
 func connectPostgres(dsn string) (*database, error) {
 	base, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("sql.dsn: %w", err)
+		// Its text quotes the data source name, and not every password in it is
+		// recognised as one.
+		cause := errors.Unwrap(err)
+		if cause == nil {
+			cause = errors.New("write postgres://user:password@host:5432/database")
+		}
+		return nil, fmt.Errorf("sql.dsn cannot be read: %w", cause)
 	}
 	at := net.JoinHostPort(base.Host, strconv.Itoa(int(base.Port))) + "/" + base.Database
 	if base.ConnectTimeout == 0 {
